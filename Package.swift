@@ -679,7 +679,7 @@ let package = Package(
             name: "FirestoreAPITests",
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "Sharing", "FirestoreJSON", "FirestoreAPI",
-                "HostTesting",
+                "HostTesting", "StorageEngine", "CommitPipeline", "DocumentStore",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -687,6 +687,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 "FirestoreMessages",
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             swiftSettings: settings),
         .testTarget(

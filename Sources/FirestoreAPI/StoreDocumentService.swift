@@ -21,6 +21,14 @@ package struct StoreDocumentService: DocumentService {
         try await store.get(paths, consistency, in: context(principal))
     }
 
+    /// The same for a call on its event loop.
+    func get(
+        _ paths: [DocumentPath], as principal: Principal, in call: ClientCall,
+        completion: @escaping @Sendable (Result<DocumentsAnswer, DocumentError>) -> Void
+    ) {
+        store.get(paths, .strong, in: context(principal, of: call), completion: completion)
+    }
+
     package func query(
         _ query: Query, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> QueryAnswer {
@@ -113,8 +121,9 @@ package struct StoreDocumentService: DocumentService {
 
     /// Binds a client's transactions to its user: tokens of other users can neither use nor end them. Clients without a
     /// token are distinguished by their addresses.
-    private func context(_ principal: Principal) -> OperationContext {
-        let call = ClientCall.current
+    private func context(_ principal: Principal) -> OperationContext { context(principal, of: ClientCall.current) }
+
+    private func context(_ principal: Principal, of call: ClientCall?) -> OperationContext {
         var context = context(principal, at: call?.address)
         context.cancellation = call?.cancellation
         context.answer = call?.answer

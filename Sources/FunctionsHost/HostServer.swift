@@ -277,12 +277,17 @@ package final class HostServer: Sendable {
         let verifier = parts.serving.verifiers.idToken
         let identities = ClientIdentities()
         let servers = parts.serverTokens
-        let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
-            func requester(_ server: ServerTokens.Verified) -> Requester {
-                Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
-                    servers.isRevoked(server.keyID)
-                }
+        @Sendable func requester(_ server: ServerTokens.Verified) -> Requester {
+            Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
+                servers.isRevoked(server.keyID)
             }
+        }
+        let known: PrincipalReader.Known = { token in
+            if let server = servers.known(token) { return requester(server) }
+            guard case .valid(let token) = verifier.verify(token) else { return nil }
+            return Requester(.client(identities.identity(of: token)))
+        }
+        let principals = PrincipalReader(isDevelopment: configuration.mode == .development, known: known) { token in
             if let server = servers.known(token) { return requester(server) }
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token): return Requester(.client(identities.identity(of: token)))

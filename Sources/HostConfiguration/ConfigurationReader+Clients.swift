@@ -38,7 +38,7 @@ struct ClientOption {
             .init("callsPerClient", \.grpc.callsPerClient, many, .count(of: "calls")),
             .init("window", \.grpc.window, 64 << 10...64 << 20, .bytes),
             .init("pingSeconds", \.grpc.pingSeconds, 5...3600, .seconds),
-            .init("idleSeconds", \.grpc.idleSeconds, 5...86_400, .seconds),
+            .init("idleSeconds", \.grpc.idleSeconds, 1...86_400, .seconds),
         ]
     }
 

@@ -1,10 +1,12 @@
 import DocumentModel
 @testable import FirestoreAPI
 import FirestoreMessages
+import Foundation
 import NIOCore
 import NIOEmbedded
 import NIOHPACK
 import Sharing
+import SwiftProtobuf
 import Testing
 
 /// The bytes of gRPC calls.
@@ -61,6 +63,29 @@ import Testing
         #expect(throws: DocumentError.self) { try waiting.add(1) }
     }
 
+    @Test func waitingWritesCountAsTheirClientsMemory() throws {
+        let budget = MemoryBudget(total: 8000)
+        do {
+            let waiting = WaitingWrites(ClientLimits.Write(), memory: budget, holder: .stranger(1))
+            try waiting.add(3000)
+            #expect(throws: DocumentError.self) { try waiting.add(3000) }
+            waiting.remove(3000)
+            try waiting.add(2000)
+            #expect(budget.figures.used == 2000)
+        }
+        #expect(budget.figures.used == 0)
+    }
+
+    @Test func callsAreBoundedForEachAddressAndForAll() {
+        var limits = ClientLimits.GRPC()
+        (limits.calls, limits.callsPerClient) = (3, 2)
+        let open = OpenCalls(limits)
+        #expect(open.add(of: 1) && open.add(of: 1) && !open.add(of: 1))
+        #expect(open.add(of: 2) && !open.add(of: 3))
+        open.remove(of: 1)
+        #expect(open.add(of: 3))
+    }
+
     @Test(arguments: [
         ("2H", TimeAmount.hours(2)), ("3M", .minutes(3)), ("15S", .seconds(15)), ("250m", .milliseconds(250)),
         ("7u", .microseconds(7)), ("9n", .nanoseconds(9)), ("99999999S", .seconds(99_999_999)),
@@ -70,11 +95,15 @@ import Testing
     @Test(arguments: ["", "S", "1", "-1S", "1.5S", "1s", "123456789S"])
     func whatIsNoTimeoutIsIgnored(text: String) { #expect(GRPCTimeout.amount(text) == nil) }
 
-    @Test func statusesAreEncoded() {
+    @Test func statusesAreEncoded() throws {
         #expect(HPACKHeaders.trailers(nil) == ["grpc-status": "0"])
         let trailers = HPACKHeaders.trailers(DocumentError(.notFound, "nein: 100 % é\n"))
         #expect(trailers.first(name: "grpc-status") == "5")
         #expect(trailers.first(name: "grpc-message") == "nein: 100 %25 %C3%A9%0A")
+        let details = try #require(Data(base64Encoded: trailers.first(name: "grpc-status-details-bin") ?? ""))
+        let status = try FSStatus(serializedBytes: details)
+        #expect(status.code == 5)
+        #expect(status.message == "nein: 100 % é\n")
     }
 
     // MARK: Protocols
@@ -110,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aClientThatLeavesBeforeItsFirstBytesIsLetGo() throws {
+    @Test(arguments: [true, false]) func aConnectionThatHasNotBegunIsLetGo(clientLeaves: Bool) throws {
         var isOver = false
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(
@@ -120,7 +149,11 @@ import Testing
             })
         try channel.connect(to: try SocketAddress(unixDomainSocketPath: "/none")).wait()
         try channel.writeInbound(ByteBuffer(string: "PRI"))
-        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        if clientLeaves {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        } else {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
         #expect(isOver && !channel.isActive)
         _ = try? channel.finish()
     }

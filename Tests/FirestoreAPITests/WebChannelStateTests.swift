@@ -130,5 +130,8 @@ import Testing
         #expect(WebChannelForm("ofs=x".utf8) == nil)
         #expect(WebChannelForm("ofs=9223372036854775807&req1___data__=1".utf8) == nil)
         #expect(WebChannelForm("".utf8)?.maps.isEmpty == true)
+        let many = (0..<1000).map { "&req\($0)___data__={}" }.joined()
+        #expect(WebChannelForm("count=1000&ofs=0\(many)".utf8)?.maps.count == 1000)
+        #expect(WebChannelForm(String(repeating: "a&", count: 5000).utf8) == nil)
     }
 }

@@ -44,6 +44,10 @@ struct TargetBenchmark: Benchmark {
         let count = audience == .one ? 1 : targets
         try await documents.store(
             (0..<count).map { Documents.set("heard/d\($0)", #""number":{"integerValue":"\#($0)"}"#) })
+        // What is allocated once isn't a connection's.
+        let first = try await ListenAudience.connect(10, to: host.ports.firestore)
+        try await first.add(100) { _ in Self.all() }
+        try await first.close()
         let before = try host.child.tree.residentBytes()
         let audienceOfAll = try await ListenAudience.connect(Self.connections, to: host.ports.firestore)
         let connected = try host.child.tree.residentBytes()
@@ -110,6 +114,7 @@ struct TargetBenchmark: Benchmark {
     /// WebChannel sessions with an open back channel and no target.
     private func sessions(_ host: HostProcess, _ section: inout Section) async throws {
         let count = pace.count(1000, quick: 300)
+        for channel in try await WebChannelSessions.open(10, at: host.ports.firestore) { try? await channel.close() }
         let before = try host.child.tree.residentBytes()
         let channels = try await WebChannelSessions.open(count, at: host.ports.firestore)
         let after = try host.child.tree.residentBytes()

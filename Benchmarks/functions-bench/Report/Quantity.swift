@@ -20,6 +20,7 @@ enum Quantity: Sendable {
         case .microseconds(let seconds): String(format: "%.1f µs", seconds * 1e6)
         case .milliseconds(let seconds): String(format: "%.2f ms", seconds * 1e3)
         case .perSecond(let rate): String(format: "%.0f /s", rate)
+        case .bytes(let count) where count < 1_000_000: String(format: "%.1f kB", Double(count) / 1e3)
         case .bytes(let count): String(format: "%.1f MB", Double(count) / 1e6)
         }
     }

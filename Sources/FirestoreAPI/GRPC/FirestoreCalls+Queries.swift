@@ -29,14 +29,7 @@ extension FirestoreCalls {
             let found = try await service.get(paths, consistency, as: principal)
             let time = MessageWriter.timestamp(found.readTime)
             for (path, document) in zip(paths, found.documents) {
-                var response = FSBatchGetDocumentsResponse()
-                if let document {
-                    response.result = .found(writer.document(document.masked(by: mask)))
-                } else {
-                    response.result = .missing(writer.name(path))
-                }
-                response.readTime = time
-                try await results.send(response)
+                try await results.send(writer.response(document?.masked(by: mask), at: path, time))
             }
         }
     }
@@ -147,5 +140,17 @@ extension FirestoreCalls {
                 throw error
             }
         }
+    }
+}
+
+extension MessageWriter {
+    /// - Parameter document: nil if there is none at the path.
+    func response(
+        _ document: Document?, at path: DocumentPath, _ time: Google_Protobuf_Timestamp
+    ) -> FSBatchGetDocumentsResponse {
+        var response = FSBatchGetDocumentsResponse()
+        response.result = document.map { .found(self.document($0)) } ?? .missing(name(path))
+        response.readTime = time
+        return response
     }
 }

@@ -16,7 +16,7 @@ package struct FirestoreCalls: Sendable {
     let figures: ClientFigures
     let revocable = RevocableStreams()
     let open: OpenCalls
-    private let principals: PrincipalReader
+    let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
     let answers: MemoryBudget?
     /// The memory of the messages that are being received.
@@ -80,7 +80,7 @@ package struct FirestoreCalls: Sendable {
         case "BatchWrite": return unary(call, batchWrite)
         case "PartitionQuery": return unary(call, partition)
         case "ListCollectionIds": return unary(call, collectionIDs)
-        case "BatchGetDocuments": return streaming(call, batchGet)
+        case "BatchGetDocuments": return streaming(call, atOnce: { getAtOnce($0, call) }, batchGet)
         case "RunQuery": return streaming(call, runQuery)
         case "RunAggregationQuery": return streaming(call, runAggregation)
         case "Listen": return ListenCall(call, self)
@@ -128,11 +128,12 @@ package struct FirestoreCalls: Sendable {
         }
     }
 
+    /// - Parameter atOnce: answers the call without a task, or returns false.
     private func streaming<Request: Message>(
-        _ call: GRPCCall,
+        _ call: GRPCCall, atOnce: (@Sendable (ByteBuffer) -> Bool)? = nil,
         _ body: @escaping @Sendable (Request, Principal, GRPCResults) async throws(DocumentError) -> Void
     ) -> any GRPCMethod {
-        SingleCall(call) { message, answer throws(DocumentError) in
+        SingleCall(call, atOnce: atOnce) { message, answer throws(DocumentError) in
             let principal = try await requester(call).principal
             let results = GRPCResults(answer)
             do throws(DocumentError) {
@@ -169,14 +170,17 @@ private final class SingleCall: GRPCMethod, @unchecked Sendable {
     typealias Body = @Sendable (ByteBuffer, GRPCAnswer) async throws(DocumentError) -> Void
 
     private let call: GRPCCall
+    private let atOnce: (@Sendable (ByteBuffer) -> Bool)?
     private let body: Body
     // Used on the event loop only.
     private var message: ByteBuffer?
     private var hasFailed = false
     private var task: Task<Void, Never>?
 
-    init(_ call: GRPCCall, _ body: @escaping Body) {
+    /// - Parameter atOnce: answers the call, or returns false.
+    init(_ call: GRPCCall, atOnce: (@Sendable (ByteBuffer) -> Bool)? = nil, _ body: @escaping Body) {
         self.call = call
+        self.atOnce = atOnce
         self.body = body
     }
 
@@ -194,6 +198,7 @@ private final class SingleCall: GRPCMethod, @unchecked Sendable {
             return call.answer.end(DocumentError(.internal, "the call ended without a message"))
         }
         self.message = nil
+        if let atOnce, atOnce(message) { return }
         task = Task { [call, body] in
             await ClientCall.$current.withValue(call.call) {
                 do throws(DocumentError) {

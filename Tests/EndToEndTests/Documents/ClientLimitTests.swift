@@ -107,6 +107,16 @@ import Testing
         }
     }
 
+    @Test func aConnectionWithoutCallsEnds() async throws {
+        try await serving(#"{ "grpc": { "idleSeconds": 1 } }"#) { host in
+            let connection = try await RawConnection.open(port: host.firestore.port)
+            try await connection.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0")
+            // GOAWAY, which has the type 7.
+            try await connection.wait(for: "\0\0\u{8}\u{7}\0")
+            try await connection.waitForEnd()
+        }
+    }
+
     /// The host announces them in its SETTINGS (RFC 9113, section 6.5.2).
     @Test func aConnectionHasSoManyCalls() async throws {
         try await serving(#"{ "grpc": { "callsPerConnection": 7, "window": "64KiB" } }"#) { host in

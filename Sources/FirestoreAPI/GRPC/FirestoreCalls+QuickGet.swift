@@ -1,0 +1,61 @@
+import DocumentModel
+import FirestoreMessages
+import NIOCore
+
+extension FirestoreCalls {
+    private static let maxDocuments = 10
+    private static let maxMessageBytes = 8 * 1024
+    /// Documents up to this size together are encoded on the store's thread that has read them.
+    private static let maxEncodedBytes = 16 * 1024
+
+    /// Answers a plain get of few documents on the event loop and the thread that reads them: what passes from thread to thread
+    /// otherwise costs more than the get.
+    ///
+    /// - Returns: false if the call asks for more, is invalid, or its token isn't known yet.
+    func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
+        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
+            let paths = plainGet(message, call)
+        else { return false }
+        if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
+        service.get(paths, as: requester.principal, in: call.call) { [writer] result in
+            switch result {
+            case .failure(let error): call.answer.end(error)
+            case .success(let found):
+                let bytes = found.documents.reduce(0) { $0 + ($1?.weight ?? 0) }
+                guard bytes > Self.maxEncodedBytes else {
+                    return call.answer.end(with: writer.answer(found, to: paths))
+                }
+                Task { call.answer.end(with: writer.answer(found, to: paths)) }
+            }
+        }
+        return true
+    }
+
+    /// The documents of a get without options; nil for any other request.
+    private func plainGet(_ message: ByteBuffer, _ call: GRPCCall) -> [DocumentPath]? {
+        guard let request: FSBatchGetDocumentsRequest = try? GRPCCall.decode(message),
+            (1...Self.maxDocuments).contains(request.documents.count), !request.hasMask,
+            request.consistencySelector == nil
+        else { return nil }
+        do throws(DocumentError) {
+            if let resource = call.resource { try reader.check(database: resource) }
+            try reader.check(database: request.database)
+            var paths: [DocumentPath] = []
+            for name in request.documents { paths.append(try reader.path(name)) }
+            return paths
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension MessageWriter {
+    /// One message for each document.
+    fileprivate func answer(_ found: DocumentsAnswer, to paths: [DocumentPath]) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        for (path, document) in zip(paths, found.documents) {
+            bytes.writeFramed(response(document, at: path, Self.timestamp(found.readTime)))
+        }
+        return bytes
+    }
+}

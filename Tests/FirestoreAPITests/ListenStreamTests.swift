@@ -1,0 +1,85 @@
+import CommitPipeline
+import DocumentModel
+import DocumentStore
+@testable import FirestoreAPI
+import Sharing
+import StorageEngine
+import Testing
+
+/// What a Listen client receives, whatever the wire.
+@Suite struct ListenStreamTests {
+    /// A stream over a store of its own.
+    private struct Followed {
+        let store: DocumentStore
+        let stream: ListenStream
+        private let signals: AsyncStream<Void>
+
+        init() throws {
+            store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+            try store.start()
+            let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+            self.signals = signals
+            stream = ListenStream(store, limits: ClientLimits.Listen(), context: { OperationContext() }) {
+                continuation.yield()
+            }
+        }
+
+        func set(_ path: String) async throws {
+            let write = Write(path: try DocumentPath(path), operation: .set([:]))
+            _ = try await store.commit([write], transaction: nil, in: OperationContext())
+        }
+
+        func add(_ id: Int32, _ collection: String) throws {
+            try stream.receive(
+                .add(ListenTargetRequest(id: id, target: .success(.query(Query(collectionID: collection))))))
+        }
+
+        /// What comes up to the first message for which `isLast` is true.
+        func next(until isLast: (ListenResponse) -> Bool) async -> [ListenResponse] {
+            var all: [ListenResponse] = []
+            for await _ in signals {
+                all += stream.take()
+                if all.contains(where: isLast) { break }
+            }
+            return all
+        }
+    }
+
+    private func position(_ response: ListenResponse) -> Timestamp? {
+        guard case .targets(.noChange, [], _, let position) = response else { return nil }
+        return position
+    }
+
+    @Test func aQuietStreamReportsHowFarItIs() async throws {
+        let followed = try Followed()
+        try await followed.set("a/1")
+        // Commits reach the listeners' thread only while there is another listener.
+        try followed.add(1, "a")
+        let first = await followed.next { position($0) != nil }.compactMap(position).last
+        followed.stream.refresh()
+        let unchanged = await followed.next { position($0) != nil }
+        #expect(unchanged.count == 1)
+        #expect(unchanged.compactMap(position).last == first)
+        try await followed.set("b/1")
+        var later: Timestamp?
+        while later == nil || later == first {
+            followed.stream.refresh()
+            later = await followed.next { position($0) != nil }.compactMap(position).last
+        }
+        #expect(try #require(later) > #require(first))
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    @Test func aTargetThatBeginsAgainHasOneStart() async throws {
+        let followed = try Followed()
+        try await followed.set("a/1")
+        try followed.add(1, "a")
+        try followed.add(1, "a")
+        let answers = await followed.next { position($0) != nil }
+        let current = answers.count { if case .targets(.current, [1], _, _) = $0 { true } else { false } }
+        #expect(current == 1)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+}

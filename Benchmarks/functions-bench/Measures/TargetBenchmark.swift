@@ -32,8 +32,10 @@ struct TargetBenchmark: Benchmark {
                 }
             }
         }
-        let folder = try folder("sessions", in: directory)
-        try await HostProcess.with([], in: folder) { host in try await sessions(host, &section) }
+        let folder = try folder("idle", in: directory)
+        try await HostProcess.with([], in: folder) { host in try await idle(host, &section) }
+        let sessionFolder = try self.folder("sessions", in: directory)
+        try await HostProcess.with([], in: sessionFolder) { host in try await sessions(host, &section) }
         return section
     }
 
@@ -44,26 +46,9 @@ struct TargetBenchmark: Benchmark {
         let count = audience == .one ? 1 : targets
         try await documents.store(
             (0..<count).map { Documents.set("heard/d\($0)", #""number":{"integerValue":"\#($0)"}"#) })
-        // What is allocated once isn't a connection's.
-        let first = try await ListenAudience.connect(10, to: host.ports.firestore)
-        try await first.add(100) { _ in Self.all() }
-        try await first.close()
-        let before = try host.child.tree.residentBytes()
         let audienceOfAll = try await ListenAudience.connect(Self.connections, to: host.ports.firestore)
-        let connected = try host.child.tree.residentBytes()
         try await audienceOfAll.add(targets) { number in
             audience == .one ? Self.all() : Self.own(number)
-        }
-        let listening = try host.child.tree.residentBytes()
-        if audience == .own, targets == 10_000 {
-            section.add(
-                Row(
-                    "an idle connection with its stream: memory",
-                    .bytes(max(connected - before, 0) / Self.connections), aim: .atMost(.bytes(40_000))))
-            section.add(
-                Row(
-                    "an idle target: memory", .bytes(max(listening - connected, 0) / targets),
-                    aim: .atMost(.bytes(8000))))
         }
         var times: [Double] = []
         var bytes = ByteBuffer()
@@ -109,6 +94,28 @@ struct TargetBenchmark: Benchmark {
         let times = try await server.measure(connections: connections, rounds: pace.count(20, quick: 8))
         try await server.stop()
         return LoadReport.median(times)
+    }
+
+    /// Connections with one stream each, and targets on them that nothing happens to.
+    private func idle(_ host: HostProcess, _ section: inout Section) async throws {
+        let (connections, targets) = (pace.count(1000, quick: 500), 10_000)
+        // What is allocated once isn't a connection's.
+        let first = try await ListenAudience.connect(10, to: host.ports.firestore)
+        try await first.add(10) { _ in Self.all() }
+        let before = try host.child.tree.residentBytes()
+        let audience = try await ListenAudience.connect(connections, to: host.ports.firestore)
+        let connected = try host.child.tree.residentBytes()
+        try await audience.add(targets) { Self.own($0) }
+        let listening = try host.child.tree.residentBytes()
+        section.add(
+            Row(
+                "an idle connection with its stream: memory", .bytes(max(connected - before, 0) / connections),
+                aim: .atMost(.bytes(40_000))))
+        section.add(
+            Row(
+                "an idle target: memory", .bytes(max(listening - connected, 0) / targets), aim: .atMost(.bytes(8000))))
+        try await audience.close()
+        try await first.close()
     }
 
     /// WebChannel sessions with an open back channel and no target.

@@ -4,7 +4,6 @@ package import SecurityRules
 package import Sharing
 import FirestoreMessages
 import NIOCore
-import NIOHPACK
 import SwiftProtobuf
 
 /// The methods of `google.firestore.v1.Firestore` as gRPC calls.
@@ -46,9 +45,8 @@ package struct FirestoreCalls: Sendable {
         self.address = address
     }
 
-    func addressNumber(_ peer: SocketAddress?, _ headers: HPACKHeaders = [:]) -> UInt64 {
-        address(peer, headers["x-forwarded-for"]) ?? 0
-    }
+    /// A number that stands for the address of a call's client.
+    func address(of peer: SocketAddress?, _ headers: CallHeaders) -> UInt64? { address(peer, headers.forwardedFor) }
 
     var reader: MessageReader { MessageReader(database: database) }
     var writer: MessageWriter { MessageWriter(database: database) }
@@ -56,17 +54,15 @@ package struct FirestoreCalls: Sendable {
     private static let prefix = "/google.firestore.v1.Firestore/"
 
     /// The method that a path names; nil if there is none.
-    func method(
-        _ path: String, _ headers: HPACKHeaders, _ peer: SocketAddress?, _ answer: GRPCAnswer
-    ) -> (any GRPCMethod)? {
-        guard path.hasPrefix(Self.prefix) else { return nil }
-        let name = path.dropFirst(Self.prefix.count)
-        let address = address(peer, headers["x-forwarded-for"])
+    ///
+    /// - Parameter address: a number that stands for the client's address.
+    func method(_ headers: CallHeaders, from address: UInt64?, _ answer: GRPCAnswer) -> (any GRPCMethod)? {
+        guard headers.path.hasPrefix(Self.prefix) else { return nil }
+        let name = headers.path.dropFirst(Self.prefix.count)
         // What a stream sends is bounded by its listeners.
         let held = name == "Listen" || name == "Write" ? nil : ClientAnswer(answers, for: .stranger(address ?? 0))
         let call = GRPCCall(
-            authorization: headers.first(name: "authorization"),
-            resource: headers.first(name: "google-cloud-resource-prefix"),
+            authorization: headers.authorization, resource: headers.resource,
             call: ClientCall(address: address, answer: held), answer: answer)
         switch name {
         case "GetDocument": return unary(call, get)

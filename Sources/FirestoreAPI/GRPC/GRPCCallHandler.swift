@@ -26,8 +26,10 @@ final class GRPCCallHandler: ChannelInboundHandler {
     /// What an incomplete message holds of the memory of all.
     private var held = 0
     private var transfer: Scheduled<Void>?
-    /// The address for which the call is counted.
-    private var counted: UInt64?
+    /// A number that stands for the client's address.
+    private var address: UInt64 = 0
+    /// Whether the call is counted among the open ones.
+    private var isCounted = false
 
     /// Messages up to this size aren't counted.
     private static let leastBytes = 4 * 1024
@@ -105,31 +107,28 @@ final class GRPCCallHandler: ChannelInboundHandler {
         return true
     }
 
-    private var holder: MemoryBudget.Holder { .stranger(service.addressNumber(peer)) }
-
-    private static let contentTypes: Set<Substring> = ["application/grpc", "application/grpc+proto"]
+    private var holder: MemoryBudget.Holder { .stranger(address) }
 
     private func begin(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
         let answer = GRPCAnswer(context.channel)
         self.answer = answer
-        guard headers.first(name: ":method") == "POST",
-            Self.contentTypes.contains(headers.first(name: "content-type")?.prefix { $0 != ";" } ?? "")
-        else {
+        let headers = CallHeaders(headers)
+        guard headers.method == "POST", headers.isCall else {
             state = .ended
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))
             return context.writeAndFlush(wrapOutboundOut(response), promise: nil)
         }
-        let address = service.addressNumber(peer, headers)
+        let client = service.address(of: peer, headers)
+        address = client ?? 0
         guard service.open.add(of: address) else {
             return fail(DocumentError(.resourceExhausted, "too many calls are open, of this client or of all"))
         }
-        counted = address
-        guard let method = service.method(headers.first(name: ":path") ?? "", headers, peer, answer) else {
-            return fail(
-                DocumentError(.unimplemented, "there is no method \(headers.first(name: ":path") ?? "")"))
+        isCounted = true
+        guard let method = service.method(headers, from: client, answer) else {
+            return fail(DocumentError(.unimplemented, "there is no method \(headers.path)"))
         }
         state = .receiving(method)
-        if let timeout = headers.first(name: "grpc-timeout").flatMap(GRPCTimeout.amount) {
+        if let timeout = headers.timeout.flatMap(GRPCTimeout.amount) {
             deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [weak self] in
                 self?.fail(DocumentError(.deadlineExceeded, "the call's deadline has passed"))
             }
@@ -161,8 +160,8 @@ final class GRPCCallHandler: ChannelInboundHandler {
         transfer?.cancel()
         service.bodies?.release(held, of: holder)
         held = 0
-        if let counted { service.open.remove(of: counted) }
-        counted = nil
+        if isCounted { service.open.remove(of: address) }
+        isCounted = false
         if case .receiving(let method) = state { method.cancel() }
         state = .ended
         context.fireChannelInactive()

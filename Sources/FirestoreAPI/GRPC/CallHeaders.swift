@@ -1,0 +1,34 @@
+import NIOHPACK
+
+/// The headers of a call that mean something here, found in one pass. Names are in lower case (RFC 9113, section 8.2.1).
+struct CallHeaders {
+    private(set) var method = ""
+    private(set) var path = ""
+    private(set) var contentType = ""
+    private(set) var authorization: String?
+    /// The database, from `google-cloud-resource-prefix`.
+    private(set) var resource: String?
+    private(set) var timeout: String?
+    private(set) var forwardedFor: [String] = []
+
+    init(_ headers: HPACKHeaders) {
+        for (name, value, _) in headers {
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            case "content-type": contentType = value
+            case "authorization": authorization = authorization ?? value
+            case "google-cloud-resource-prefix": resource = resource ?? value
+            case "grpc-timeout": timeout = value
+            case "x-forwarded-for": forwardedFor.append(value)
+            default: break
+            }
+        }
+    }
+
+    /// Whether the body is protobuf in gRPC's frames.
+    var isCall: Bool {
+        let type = contentType.prefix { $0 != ";" }
+        return type == "application/grpc" || type == "application/grpc+proto"
+    }
+}

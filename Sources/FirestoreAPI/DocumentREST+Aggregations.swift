@@ -44,7 +44,7 @@ extension DocumentREST {
                     $0.aggregates(aggregation.aliases, explained.values, at: explained.readTime)
                 }
             }
-            return elements.followed { $0.explainMetrics(explained.explanation, isAggregation: true) }
+            return elements.followed { $0.explainElement(explained.explanation, isAggregation: true) }
         }
     }
 }

@@ -64,27 +64,32 @@ extension DocumentREST {
         return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
             let found = try await service.find(
                 search.query, search.nearest, analyze: explains?.analyze, consistency, as: principal)
-            let results =
-                explains?.analyze ?? true
-                ? StreamedAnswer.Elements(found.documents, at: found.readTime, in: database) : .none
-            guard let explanation = found.explanation else { return results }
-            return results.followed { $0.explainMetrics(explanation, isAggregation: false) }
+            if explains?.analyze == false, let explanation = found.explanation {
+                return StreamedAnswer.Elements.none.followed { $0.explainElement(explanation, isAggregation: false) }
+            }
+            return StreamedAnswer.Elements(found, in: database)
         }
     }
 }
 
 extension StreamedAnswer.Elements {
-    /// One element per document; if there are none, one element with the read time alone.
-    fileprivate init(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
-        self.init(count: max(documents.count, 1)) { index, text in
-            guard !documents.isEmpty else {
-                text.raw("{\"readTime\":")
-                text.string(readTime.rfc3339)
-                return text.raw("}")
+    /// One element per document; if there are none, one element with the read time alone. The last has the explanation.
+    fileprivate init(_ found: FoundDocuments, in database: DatabaseID) {
+        let count = max(found.documents.count, 1)
+        self.init(count: count) { index, text in
+            text.raw("{")
+            if index < found.documents.count {
+                text.raw("\"document\":")
+                text.document(found.documents[index], in: database)
+                text.raw(",")
             }
-            text.raw("{\"document\":")
-            text.document(documents[index], in: database)
-            text.readTime(readTime)
+            if index == count - 1, let explanation = found.explanation {
+                text.explainMetrics(explanation, isAggregation: false)
+                text.raw(",")
+            }
+            text.raw("\"readTime\":")
+            text.string(found.readTime.rfc3339)
+            text.raw("}")
         }
     }
 }

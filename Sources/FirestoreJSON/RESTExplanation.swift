@@ -73,9 +73,16 @@ extension JSONNode {
 }
 
 extension JSONWriter {
-    /// Writes the element that contains the metrics, after those of the results.
+    /// Writes an element with the metrics alone.
+    package mutating func explainElement(_ explanation: QueryExplanation, isAggregation: Bool) {
+        raw("{")
+        explainMetrics(explanation, isAggregation: isAggregation)
+        raw("}")
+    }
+
+    /// Writes the member that contains the metrics, which the last element has.
     package mutating func explainMetrics(_ explanation: QueryExplanation, isAggregation: Bool) {
-        raw("{\"explainMetrics\":{\"planSummary\":{\"indexesUsed\":")
+        raw("\"explainMetrics\":{\"planSummary\":{\"indexesUsed\":")
         array(explanation.indexes) { text, index in
             text.raw("{\"query_scope\":")
             text.string(index.scope)
@@ -103,7 +110,7 @@ extension JSONWriter {
             string(String(cost.documentsRead))
             raw("}}")
         }
-        raw("}}")
+        raw("}")
     }
 
     /// A duration in protobuf's JSON format, such as `0.001500s`.

@@ -10,12 +10,6 @@ extension FieldPath {
         guard !segments.contains(where: \.isEmpty) else {
             throw .invalidArgument("field path \"\(text)\" has an empty segment")
         }
-        guard segments.count <= DocumentLimits.maxDepth else {
-            throw .invalidArgument("a field path has \(segments.count) names, more than 20, the limit")
-        }
-        guard segments.reduce(segments.count - 1, { $0 + $1.utf8.count }) <= DocumentLimits.maxFieldPathBytes else {
-            throw .invalidArgument("a field path is longer than 1,500 bytes, the limit")
-        }
         var isQuoted = false
         var isFirst = true
         var isEscaped = false

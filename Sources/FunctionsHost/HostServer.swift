@@ -328,7 +328,8 @@ package final class HostServer: Sendable {
             name: "firestore",
             portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
             grpc: GRPCConnection(calls), readiness)
-        return [server, StreamSweep(webChannel: webChannel, calls: calls)]
+        let refresh = Duration.seconds(min(600, configuration.store.historySeconds / 4))
+        return [server, StreamSweep(webChannel: webChannel, calls: calls, refresh: refresh)]
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {

@@ -5,10 +5,9 @@ import ServiceLifecycle
 struct StreamSweep: Service {
     let webChannel: WebChannelService
     let calls: FirestoreCalls
-
-    /// How often quiet Listen streams report that nothing has changed. Far less than the time that changes are kept: a client
+    /// How often quiet Listen streams report that nothing has changed. Less than the time that changes are kept: a client
     /// continues from the last report, and need not read everything again.
-    private static let refresh = Duration.seconds(600)
+    let refresh: Duration
 
     func run() async throws {
         let interval = webChannel.keepAlive / 2
@@ -16,7 +15,7 @@ struct StreamSweep: Service {
         for await _ in AsyncTimer(interval: interval).cancelOnGracefulShutdown() {
             webChannel.sweep()
             sinceRefresh += interval
-            guard sinceRefresh >= Self.refresh else { continue }
+            guard sinceRefresh >= refresh else { continue }
             sinceRefresh = .zero
             webChannel.refresh()
             calls.refresh()

@@ -102,11 +102,11 @@ struct DocumentRESTQueriesTests: RESTExchanges {
             .post, Self.root + ":runQuery", #"{\#(Self.from),"explainOptions":{"analyze":true}}"#, of: service)
         #expect(
             analyzed.body
-                == #"[{"document":\#(Self.json("c/a", "{}")),"readTime":"\#(Self.timeText)"},"#
-                + #"{"explainMetrics":{"planSummary":{"indexesUsed":[{"query_scope":"Collection","#
+                == #"[{"document":\#(Self.json("c/a", "{}")),"#
+                + #""explainMetrics":{"planSummary":{"indexesUsed":[{"query_scope":"Collection","#
                 + #""properties":"(a ASC, __name__ ASC)"}],"steps":["a step"],"suggested_index":"{}"},"executionStats":{"resultsReturned":"1","#
                 + #""executionDuration":"1.000500s","readOperations":"1","debugStats":{"#
-                + #""index_entries_scanned":"2","documents_scanned":"3"}}}}]"#)
+                + #""index_entries_scanned":"2","documents_scanned":"3"}}},"readTime":"\#(Self.timeText)"}]"#)
         let planned = try await exchange(
             .post, Self.root + ":runQuery", #"{\#(Self.from),"explainOptions":{}}"#, of: service)
         #expect(planned.body == #"[{"explainMetrics":{"planSummary":{"indexesUsed":[],"steps":[]}}}]"#)

@@ -113,7 +113,7 @@ struct RESTCodecTests {
         var run = planned
         run.cost = .init(documentsReturned: 4, indexEntriesRead: 5, documentsRead: 6, microseconds: 1_000_700)
         for explanation in [planned, run, QueryExplanation(indexes: [], steps: [])] {
-            let node = try Self.node { $0.explainMetrics(explanation, isAggregation: false) }
+            let node = try Self.node { $0.explainElement(explanation, isAggregation: false) }
             let metrics = try #require(node["explainMetrics"])
             #expect(try QueryExplanation(rest: metrics) == explanation)
         }

@@ -39,7 +39,9 @@ final class ListenerCore: @unchecked Sendable {
         let first = try Self.first(&self.target, from: position, at: time, within: budget, meter, parts, view)
         self.first = [first]
         if isCounted, position != nil {
-            let count = try self.target.count(in: view, meter, maxBytes: parts.configuration.maxReadBytes)
+            // Apart from what was read of the log: a fresh listener counts nothing else, either.
+            let count = try self.target.count(
+                in: view, parts.meter(context), maxBytes: parts.configuration.maxReadBytes)
             self.first.append(.count(count, at: time))
         }
         let windowBytes = if case .window(let window) = self.target { window.bytes } else { 0 }

@@ -7,7 +7,7 @@ struct ListenerTable {
     private struct Queries {
         /// Those that any change may concern.
         var any: Set<UInt64> = []
-        /// Those that need a field to have a value, by the value's key.
+        /// Those that need a field to have a value, by the value's key, which may be cut.
         var equal: [FieldPath: [[UInt8]: Set<UInt64>]] = [:]
 
         var isEmpty: Bool { any.isEmpty && equal.isEmpty }
@@ -57,8 +57,8 @@ struct ListenerTable {
         _ index: Int, _ change: DocumentChange, _ queries: Queries, to concerned: inout Concerned
     ) {
         for (field, byKey) in queries.equal {
-            let before = change.before.flatMap { $0[field] }.map(ValueKey.encode)
-            let after = change.after.flatMap { $0[field] }.map(ValueKey.encode)
+            let before = change.before.flatMap { $0[field] }.map { ValueKey.indexed($0).key }
+            let after = change.after.flatMap { $0[field] }.map { ValueKey.indexed($0).key }
             let keys = before == after ? [before] : [before, after]
             for key in keys {
                 guard let key, let ids = byKey[key] else { continue }
@@ -90,7 +90,7 @@ struct ListenerTable {
         var changed = queries ?? Queries()
         queries = nil
         if let needed {
-            change(&changed.equal[needed.field, default: [:]][ValueKey.encode(needed.value)], body)
+            change(&changed.equal[needed.field, default: [:]][ValueKey.indexed(needed.value).key], body)
             if changed.equal[needed.field]?.isEmpty ?? false { changed.equal[needed.field] = nil }
         } else {
             body(&changed.any)

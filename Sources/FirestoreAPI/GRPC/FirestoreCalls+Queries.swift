@@ -57,21 +57,18 @@ extension FirestoreCalls {
         } _: { (consistency) throws(DocumentError) in
             let found = try await service.find(query, nearest, analyze: analyze, consistency, as: principal)
             let time = MessageWriter.timestamp(found.readTime)
-            if found.documents.isEmpty, analyze ?? true {
-                var response = FSRunQueryResponse()
-                response.readTime = time
-                try await results.send(response)
+            var last = FSRunQueryResponse()
+            if let explanation = found.explanation {
+                last.explainMetrics = MessageWriter.metrics(explanation, isAggregation: false)
             }
-            for document in found.documents {
-                var response = FSRunQueryResponse()
+            if analyze ?? true { last.readTime = time }
+            for (index, document) in found.documents.enumerated() {
+                var response = index == found.documents.count - 1 ? last : FSRunQueryResponse()
                 response.document = writer.document(document)
                 response.readTime = time
                 try await results.send(response)
             }
-            guard let explanation = found.explanation else { return }
-            var last = FSRunQueryResponse()
-            last.explainMetrics = MessageWriter.metrics(explanation, isAggregation: false)
-            try await results.send(last)
+            if found.documents.isEmpty { try await results.send(last) }
         }
     }
 

@@ -13,8 +13,8 @@ extension FirestoreCalls {
     ///
     /// - Returns: false if the call asks for more, is invalid, or its token isn't known yet.
     func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
-        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
-            let paths = plainGet(message, call)
+        guard message.readableBytes <= Self.maxMessageBytes, let paths = plainGet(message, call),
+            let requester = principals.known(call.authorization)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         service.get(paths, as: requester.principal, in: call.call) { [writer] result in

@@ -57,6 +57,8 @@ final class GRPCCallHandler: ChannelInboundHandler {
                 while let message = try reader.next() {
                     transfer?.cancel()
                     transfer = nil
+                    // A call's one message is held until its answer was sent; others count where they wait.
+                    if !method.isSingle { _ = hold() }
                     method.receive(message)
                 }
             } catch {
@@ -70,8 +72,6 @@ final class GRPCCallHandler: ChannelInboundHandler {
                             "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }
-            // A call's one message is held until its answer was sent.
-            if !method.isSingle { _ = hold() }
             watchTransfer(context)
             if frame.endStream { end(context) }
         default: break
@@ -150,9 +150,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
         transfer?.cancel()
         service.bodies?.release(held, of: holder)
         held = 0
-        answer?.end(error)
-        // The client may not have ended the stream, which would count as open.
-        answer?.closeStream()
+        answer?.end(error, closes: true)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -220,8 +218,14 @@ final class GRPCAnswer: Sendable {
         }.get()
     }
 
+    /// What a client that reads nothing has to take the end of its call.
+    private static let patience = TimeAmount.seconds(30)
+
     /// Ends the call; only the first end counts.
-    func end(_ error: DocumentError? = nil, with message: ByteBuffer? = nil) {
+    ///
+    /// - Parameter closes: whether the stream is closed once its client has taken the end: the client may not have ended it,
+    ///   and it would count as open.
+    func end(_ error: DocumentError? = nil, with message: ByteBuffer? = nil, closes: Bool = false) {
         onLoop { [self] in
             guard !loopBound.value.isEnded else { return }
             if error == nil || message != nil || loopBound.value.hasHeaders { _ = begin() }
@@ -235,13 +239,17 @@ final class GRPCAnswer: Sendable {
                 for (name, value, _) in trailers { headers.add(name: name, value: value) }
                 trailers = headers
             }
-            write(.headers(.init(headers: trailers, endStream: true)))
-            channel.flush()
+            let end = channel.writeAndFlush(
+                HTTP2Frame.FramePayload.headers(.init(headers: trailers, endStream: true)))
+            guard closes else { return }
+            let channel = channel
+            let timeout = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+            end.whenComplete { _ in
+                timeout.cancel()
+                channel.close(promise: nil)
+            }
         }
     }
-
-    /// Closes the stream once what was sent is on its way.
-    func closeStream() { channel.eventLoop.execute { [channel] in channel.close(promise: nil) } }
 
     private func begin() -> Bool {
         guard !loopBound.value.isEnded else { return false }

@@ -23,7 +23,8 @@ package struct GRPCConnection: Sendable {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32 * 1024),
         ]
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
-        connection.maximumRecentlyResetStreams = 1000
+        // NIO allocates 80 bytes for each of these with the connection.
+        connection.maximumRecentlyResetStreams = 256
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.streamResetFrameRateLimit.maximumCount = 10_000

@@ -62,9 +62,13 @@ extension ByteBuffer {
 extension HPACKHeaders {
     static let grpcResponse: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
 
+    private static let maxMessageBytes = 1500
+
     /// The trailers of a call that has ended.
     static func trailers(_ error: DocumentError?) -> HPACKHeaders {
-        guard let error else { return ["grpc-status": "0"] }
+        guard var error else { return ["grpc-status": "0"] }
+        // Clients take 8 KiB of trailers, and the message is in them twice. A character may be cut.
+        error.message = String(decoding: error.message.utf8.prefix(maxMessageBytes), as: UTF8.self)
         var trailers: HPACKHeaders = ["grpc-status": "\(error.code.rawValue)", "grpc-message": encoded(error.message)]
         // The same as a message `google.rpc.Status`, which holds longer texts and is read first by Google's libraries.
         if let status: [UInt8] = try? MessageWriter.status(error).serializedBytes() {

@@ -112,8 +112,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     private func fail(_ error: DocumentError) {
         loop.execute { [self] in close() }
-        call.answer.end(error)
-        call.answer.closeStream()
+        call.answer.end(error, closes: true)
     }
 
     private func dropEarly() {
@@ -226,8 +225,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
                     }
                     call.answer.end()
                 } catch {
-                    call.answer.end(error)
-                    call.answer.closeStream()
+                    call.answer.end(error, closes: true)
                 }
             }
         }
@@ -248,8 +246,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     private func fail(_ error: DocumentError) {
         isEnded.cancel()
         messages.finish()
-        call.answer.end(error)
-        call.answer.closeStream()
+        call.answer.end(error, closes: true)
     }
 
     func receive(_ message: ByteBuffer) {

@@ -242,8 +242,8 @@ enum OracleQueries {
     private static var refusals: [OracleCase] {
         let fields = ["__x__", "", "a..b", "a`b", "0a", "a-b", "`a-b`", "`a", "__name__.x", "é", "`é`", ".a", "a."]
         let collections = ["q/a/q", "__q__", "."]
-        let deep = Array(repeating: "x", count: 21).joined(separator: ".")
-        let paths = [deep, String(deep.dropLast(2)), String(repeating: "x", count: 1501)]
+        let deep = Array(repeating: "x", count: 20).joined(separator: ".")
+        let paths = [deep, deep + ".x.x", String(repeating: "x", count: 1501)]
         let operands = [
             Words.map(["__x__": int(1)]), Words.array(Words.map(["__x__": int(1)])),
             Words.map(["__type__": Words.text("__vector__"), "value": Words.array()]),

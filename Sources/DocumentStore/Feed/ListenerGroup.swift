@@ -130,9 +130,13 @@ package final class ListenerGroup: Sendable {
     package var position: Timestamp { store.listeners.position }
 
     private func note(_ member: Int32, isEnd: Bool) {
-        state.withLock { state in _ = state.ready.insert(member) }
-        // Events are signalled once the round has reached all members.
-        if isEnd { onNews() } else { store.listeners.signalAfterRound(self) }
+        let isFirst = state.withLock { state in
+            defer { state.ready.insert(member) }
+            return state.ready.isEmpty
+        }
+        if isEnd { return onNews() }
+        // Events are signalled once the round has reached all members, and those of one round once.
+        if isFirst { store.listeners.signalAfterRound(self) }
     }
 
     func signal() { onNews() }

@@ -3,12 +3,18 @@ import DocumentModel
 /// Listeners by the document, collection and group that they follow, and by a value that a field must have: a change
 /// elsewhere costs nothing per listener.
 struct ListenerTable {
+    /// The listeners on one query. A reference, so that they are found by one change after the other without a look at the
+    /// query.
+    final class Followers {
+        fileprivate(set) var ids: Set<UInt64> = []
+    }
+
     /// The queries on one collection or group.
     private struct Queries {
         /// Those that any change may concern.
-        var any: Set<UInt64> = []
+        var any: [Query: Followers] = [:]
         /// Those that need a field to have a value, by the value's key, which may be cut.
-        var equal: [FieldPath: [[UInt8]: Set<UInt64>]] = [:]
+        var equal: [FieldPath: [[UInt8]: [Query: Followers]]] = [:]
 
         var isEmpty: Bool { any.isEmpty && equal.isEmpty }
     }
@@ -25,52 +31,56 @@ struct ListenerTable {
         change(target) { $0.remove(id) }
     }
 
-    /// The listeners that changes may concern, each with the indices of its changes.
+    /// The listeners that changes may concern, with the indices of the changes.
     struct Concerned {
-        /// Listeners that all have the same changes.
-        var shared: [(listeners: Set<UInt64>, changes: [Int])] = []
-        var own: [UInt64: [Int]] = [:]
+        /// Listeners on the same query.
+        fileprivate(set) var queries: [ObjectIdentifier: (followers: Followers, changes: [Int])] = [:]
+        /// Listeners on documents.
+        fileprivate(set) var documents: [UInt64: [Int]] = [:]
+
+        fileprivate mutating func add(_ index: Int, _ queries: [Query: Followers]) {
+            for followers in queries.values {
+                self.queries[ObjectIdentifier(followers), default: (followers, [])].changes.append(index)
+            }
+        }
     }
 
     func concerned(by changes: [RecentChanges.Entry]) -> Concerned {
         var concerned = Concerned()
-        var (inCollections, inGroups): ([CollectionPath: [Int]], [String: [Int]]) = ([:], [:])
         for (index, change) in changes.enumerated() {
             if !documents.isEmpty, let ids = documents[change.change.path] {
-                for id in ids { concerned.own[id, default: []].append(index) }
+                for id in ids { concerned.documents[id, default: []].append(index) }
             }
             if !collections.isEmpty, let queries = collections[change.collection] {
-                if !queries.any.isEmpty { inCollections[change.collection, default: []].append(index) }
                 Self.add(index, change.change, queries, to: &concerned)
             }
             if !groups.isEmpty, let queries = groups[change.group] {
-                if !queries.any.isEmpty { inGroups[change.group, default: []].append(index) }
                 Self.add(index, change.change, queries, to: &concerned)
             }
         }
-        for (path, changes) in inCollections { concerned.shared.append((collections[path]?.any ?? [], changes)) }
-        for (id, changes) in inGroups { concerned.shared.append((groups[id]?.any ?? [], changes)) }
         return concerned
     }
 
     private static func add(
         _ index: Int, _ change: DocumentChange, _ queries: Queries, to concerned: inout Concerned
     ) {
+        concerned.add(index, queries.any)
         for (field, byKey) in queries.equal {
             let before = change.before.flatMap { $0[field] }.map { ValueKey.indexed($0).key }
             let after = change.after.flatMap { $0[field] }.map { ValueKey.indexed($0).key }
-            let keys = before == after ? [before] : [before, after]
-            for key in keys {
-                guard let key, let ids = byKey[key] else { continue }
-                for id in ids { concerned.own[id, default: []].append(index) }
-            }
+            if let before, let found = byKey[before] { concerned.add(index, found) }
+            if let after, after != before, let found = byKey[after] { concerned.add(index, found) }
         }
     }
 
     private mutating func change(_ target: ListenerTarget, _ body: (inout Set<UInt64>) -> Void) {
         switch target {
         case .documents(let paths):
-            for path in paths { Self.change(&documents[path], body) }
+            for path in paths {
+                var ids = documents.removeValue(forKey: path) ?? []
+                body(&ids)
+                if !ids.isEmpty { documents[path] = ids }
+            }
         case .query(let query): change(query, body)
         case .window(let window): change(window.query, body)
         }
@@ -78,31 +88,34 @@ struct ListenerTable {
 
     private mutating func change(_ query: NormalizedQuery, _ body: (inout Set<UInt64>) -> Void) {
         if query.query.allDescendants {
-            Self.change(&groups[query.query.collectionID], query.neededValue, body)
+            Self.change(&groups[query.query.collectionID], query, body)
         } else {
-            Self.change(&collections[query.collection], query.neededValue, body)
+            Self.change(&collections[query.collection], query, body)
         }
     }
 
     private static func change(
-        _ queries: inout Queries?, _ needed: (field: FieldPath, value: Value)?, _ body: (inout Set<UInt64>) -> Void
+        _ queries: inout Queries?, _ query: NormalizedQuery, _ body: (inout Set<UInt64>) -> Void
     ) {
         var changed = queries ?? Queries()
         queries = nil
-        if let needed {
-            change(&changed.equal[needed.field, default: [:]][ValueKey.indexed(needed.value).key], body)
+        if let needed = query.neededValue {
+            let key = ValueKey.indexed(needed.value).key
+            change(&changed.equal[needed.field, default: [:]][key, default: [:]], query.query, body)
+            if changed.equal[needed.field]?[key]?.isEmpty ?? false { changed.equal[needed.field]?[key] = nil }
             if changed.equal[needed.field]?.isEmpty ?? false { changed.equal[needed.field] = nil }
         } else {
-            body(&changed.any)
+            change(&changed.any, query.query, body)
         }
         queries = changed.isEmpty ? nil : changed
     }
 
-    private static func change(_ ids: inout Set<UInt64>?, _ body: (inout Set<UInt64>) -> Void) {
-        var changed = ids ?? []
-        ids = nil
-        body(&changed)
-        ids = changed.isEmpty ? nil : changed
+    private static func change(
+        _ queries: inout [Query: Followers], _ query: Query, _ body: (inout Set<UInt64>) -> Void
+    ) {
+        let followers = queries[query] ?? Followers()
+        body(&followers.ids)
+        queries[query] = followers.ids.isEmpty ? nil : followers
     }
 }
 

@@ -61,9 +61,11 @@ final class ListenerThread: @unchecked Sendable {
         let changes = changes.filter { $0.version > position }
         let concerned = table.concerned(by: changes)
         var short: [(core: ListenerCore, changes: [DocumentChange])] = []
+        /// - Parameter ids: of listeners on documents, or on one query.
         func deliver(_ indices: [Int], to ids: some Sequence<UInt64>) {
             let entries = indices.map { changes[$0] }
             let all = DocumentChange.folded(entries.map(\.change))
+            var shared: [ListenEvent]?
             for id in ids {
                 guard let core = cores[id] else { continue }
                 // In most rounds no listener has begun.
@@ -74,25 +76,38 @@ final class ListenerThread: @unchecked Sendable {
                 // Listeners that need a read come last, so that the others don't wait for it.
                 if core.target.isShort(after: own) {
                     short.append((core, own))
-                } else {
-                    self.deliver(core, own, at: last)
+                } else if case .query = core.target, !isLater {
+                    // What changes is the same for all listeners on a query without a limit.
+                    let events = shared ?? self.events(core, own, at: last)
+                    shared = events
+                    if let events { push(events, to: core) }
+                } else if let events = self.events(core, own, at: last) {
+                    push(events, to: core)
                 }
             }
         }
-        for (ids, indices) in concerned.shared { deliver(indices, to: ids) }
-        for (id, indices) in concerned.own { deliver(indices, to: CollectionOfOne(id)) }
-        for (core, changes) in short { self.deliver(core, changes, at: last) }
+        for (followers, indices) in concerned.queries.values { deliver(indices, to: followers.ids) }
+        for (id, indices) in concerned.documents { deliver(indices, to: CollectionOfOne(id)) }
+        for (core, changes) in short {
+            if let events = events(core, changes, at: last) { push(events, to: core) }
+        }
         advance(to: last)
     }
 
-    private func deliver(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) {
+    /// What a listener receives for changes; nil if it has ended instead.
+    private func events(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) -> [ListenEvent]? {
         do {
-            guard let event = try event(core, changes, at: version) else { return }
-            guard core.mailbox.push([event]) else { return end(core.mailbox.id, .cancelled) }
-            hub.endLargest()
+            return try event(core, changes, at: version).map { [$0] } ?? []
         } catch {
             end(core.mailbox.id, after: error)
+            return nil
         }
+    }
+
+    private func push(_ events: [ListenEvent], to core: ListenerCore) {
+        guard !events.isEmpty else { return }
+        guard core.mailbox.push(events) else { return end(core.mailbox.id, .cancelled) }
+        hub.endLargest()
     }
 
     /// The effect of changes, one for each document, on a listener; nil if there is none.

@@ -24,7 +24,7 @@ package struct GRPCConnection: Sendable {
         ]
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
         // NIO allocates 80 bytes for each of these with the connection.
-        connection.maximumRecentlyResetStreams = 256
+        connection.maximumRecentlyResetStreams = 128
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.streamResetFrameRateLimit.maximumCount = 10_000

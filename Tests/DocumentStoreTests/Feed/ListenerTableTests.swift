@@ -31,6 +31,7 @@ struct ListenerTableTests {
             (5, try target(.and([.field(n, .greaterThan, .integer(0)), .unary(try FieldPath("m"), .isNull)]))),
             (6, try ListenerTarget(.documents([try DocumentPath("c/a")]))),
             (7, try target(.unary(n, .isNaN))), (8, try target(.field(n, .equal, .integer(1)), group: true)),
+            (9, try target(.field(n, .equal, .integer(1)), group: true)),
         ]
         for (id, target) in targets { table.insert(id, target) }
         let changes = [
@@ -38,11 +39,11 @@ struct ListenerTableTests {
             try entry("x/y/c/d", ["n": .double(1)], nil), try entry("e/f", nil, ["n": .integer(1)]),
         ]
         let concerned = table.concerned(by: changes)
-        #expect(concerned.own == [1: [0], 2: [0], 6: [0], 7: [1], 8: [0, 2]])
-        let shared = Dictionary(uniqueKeysWithValues: concerned.shared.map { ($0.listeners, $0.changes) })
-        #expect(shared == [[3]: [0, 1], [4]: [0, 1, 2]])
+        #expect(concerned.documents == [6: [0]])
+        let queries = Dictionary(uniqueKeysWithValues: concerned.queries.values.map { ($0.followers.ids, $0.changes) })
+        #expect(queries == [[1]: [0], [2]: [0], [3]: [0, 1], [4]: [0, 1, 2], [7]: [1], [8, 9]: [0, 2]])
         for (id, target) in targets { table.remove(id, target) }
         let rest = table.concerned(by: changes)
-        #expect(rest.own.isEmpty && rest.shared.isEmpty)
+        #expect(rest.queries.isEmpty && rest.documents.isEmpty)
     }
 }

@@ -73,7 +73,8 @@ extension DocumentREST {
 }
 
 extension StreamedAnswer.Elements {
-    /// One element per document; if there are none, one element with the read time alone. The last has the explanation.
+    /// One element per document; without documents, one element that has the read time. The last element also has the
+    /// explanation, if there is one.
     fileprivate init(_ found: FoundDocuments, in database: DatabaseID) {
         let count = max(found.documents.count, 1)
         self.init(count: count) { index, text in

@@ -177,10 +177,7 @@ package final class HostServer: Sendable {
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
         services += firestoreServices(readiness)
-        services += [
-            gateway, schedules, controlServer(),
-            events, deployments,
-        ]
+        services += [gateway, schedules, controlServer(), events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(

@@ -39,7 +39,7 @@ final class ListenerCore: @unchecked Sendable {
         let first = try Self.first(&self.target, from: position, at: time, within: budget, meter, parts, view)
         self.first = [first]
         if isCounted, position != nil {
-            // Apart from what was read of the log: a fresh listener counts nothing else, either.
+            // A meter of its own: what was read of the log must not leave too little for the count.
             let count = try self.target.count(
                 in: view, parts.meter(context), maxBytes: parts.configuration.maxReadBytes)
             self.first.append(.count(count, at: time))

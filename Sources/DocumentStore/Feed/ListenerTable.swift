@@ -3,8 +3,8 @@ import DocumentModel
 /// Listeners by the document, collection and group that they follow, and by a value that a field must have: a change
 /// elsewhere costs nothing per listener.
 struct ListenerTable {
-    /// The listeners on one query. A reference, so that they are found by one change after the other without a look at the
-    /// query.
+    /// The listeners on one query. A reference, because changes are gathered by its identity: hashing the query for each
+    /// change would cost more.
     final class Followers {
         fileprivate(set) var ids: Set<UInt64> = []
     }

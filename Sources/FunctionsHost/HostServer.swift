@@ -26,14 +26,6 @@ import ServiceLifecycle
 package import UnixSignals
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The complete host, built from its configuration. It contains all wiring, for the command line and for tests.
 package final class HostServer: Sendable {
     /// The address and ports that the host listens on.
@@ -49,8 +41,8 @@ package final class HostServer: Sendable {
         package var events: Int?
     }
 
-    private let configuration: HostConfiguration
-    private let parts: HostParts
+    let configuration: HostConfiguration
+    let parts: HostParts
     /// Nil for ports without TLS.
     private let tls: TLSPorts?
     private let served: ReleaseSwitch
@@ -59,8 +51,8 @@ package final class HostServer: Sendable {
     private let events: EventService
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
-    private let webChannel: WebChannelService
-    private let figures = ClientFigures()
+    let webChannel: WebChannelService
+    let figures = ClientFigures()
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -270,65 +262,6 @@ package final class HostServer: Sendable {
         }
     }
 
-    private func firestoreServices(_ readiness: Readiness) -> [any Service] {
-        let verifier = parts.serving.verifiers.idToken
-        let identities = ClientIdentities()
-        let servers = parts.serverTokens
-        @Sendable func requester(_ server: ServerTokens.Verified) -> Requester {
-            Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
-                servers.isRevoked(server.keyID)
-            }
-        }
-        let known: PrincipalReader.Known = { token in
-            if let server = servers.known(token) { return requester(server) }
-            guard case .valid(let token) = verifier.verify(token) else { return nil }
-            return Requester(.client(identities.identity(of: token)))
-        }
-        let principals = PrincipalReader(isDevelopment: configuration.mode == .development, known: known) { token in
-            if let server = servers.known(token) { return requester(server) }
-            switch await verifier.verifyAfterFetch(token) {
-            case .valid(let token): return Requester(.client(identities.identity(of: token)))
-            case .invalid(let rejection):
-                guard let server = servers.verify(token) else { throw rejection }
-                return requester(server)
-            case .needsKeys, .unavailable:
-                throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
-            }
-        }
-        let connections = ClientConnections(figures)
-        let proxies = configuration.trustedProxies
-        let address: DocumentREST.AddressReader = { peer, forwardedFor in
-            IPAddress(peer).map {
-                UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
-            }
-        }
-        let responder = DocumentREST(
-            database: parts.database,
-            service: parts.documents, rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
-            principals: principals, webChannel: webChannel, connections: connections,
-            address: address, answers: parts.serving.memory.answers,
-            maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
-        var limits = GRPCLimits()
-        limits.messageBytes += configuration.limits.requestBody - DocumentREST.maxRequestBytes
-        limits.transferSeconds = configuration.limits.transferSeconds
-        limits.clients = configuration.clients
-        let calls = FirestoreCalls(
-            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
-            principals: principals, address: address, answers: parts.serving.memory.answers,
-            bodies: parts.serving.memory.bodies, limits: limits, figures: figures)
-        parts.serviceAccounts.onRevocation { [webChannel] in
-            calls.checkTokens()
-            webChannel.checkTokens()
-        }
-        let server = server(
-            TokenPort(TokenEndpoint(servers), before: responder), port: configuration.listen.firestore,
-            name: "firestore",
-            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
-            grpc: GRPCConnection(calls), readiness)
-        let refresh = Duration.seconds(min(600, configuration.store.historySeconds / 4))
-        return [server, StreamSweep(webChannel: webChannel, calls: calls, refresh: refresh)]
-    }
-
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
             project: configuration.project, store: parts.store,
@@ -393,7 +326,7 @@ package final class HostServer: Sendable {
         return quiet
     }
 
-    private func portRules(
+    func portRules(
         _ name: String, tokens: TokenVerifier? = nil, countsAnswers: Bool = true
     ) -> PortRules {
         PortRules(
@@ -405,7 +338,7 @@ package final class HostServer: Sendable {
             countsAnswers: countsAnswers, refusals: parts.serving.refusals, name: name)
     }
 
-    private func server<Responder: HTTPResponder>(
+    func server<Responder: HTTPResponder>(
         _ responder: Responder, port: Int, name: String, _ rules: PortRules,
         connections: ClientConnections? = nil, grpc: GRPCConnection? = nil,
         _ readiness: Readiness
@@ -434,47 +367,8 @@ package final class HostServer: Sendable {
     }
 }
 
-/// Calls back once all servers listen.
-private final class Readiness: Sendable {
-    private let missing: Mutex<(count: Int, ports: [String: Int])>
-    private let onReady: @Sendable ([String: Int]) -> Void
-
-    init(servers: Int, onReady: @escaping @Sendable ([String: Int]) -> Void) {
-        missing = Mutex((servers, [:]))
-        self.onReady = onReady
-    }
-
-    func isRunning(_ name: String, port: Int) {
-        let ports: [String: Int]? = missing.withLock { state in
-            state.count -= 1
-            state.ports[name] = port
-            return state.count == 0 ? state.ports : nil
-        }
-        if let ports { onReady(ports) }
-    }
-}
-
-/// A server on a port, which reports a failure to bind it in a sentence for the operator.
-private struct PortService<Application: ApplicationProtocol>: Service, CustomStringConvertible {
-    let application: Application
-    let port: Int
-    let name: String
-    let configuration: HostConfiguration
-
-    /// As it is logged with `--verbose`: the configuration contains the values of params.
-    var description: String { "the \(name) port" }
-
-    func run() async throws {
-        do {
-            try await application.run()
-        } catch {
-            throw HostError.listening(on: port, name: name, configuration, error)
-        }
-    }
-}
-
 extension HostConfiguration {
-    fileprivate var trustedProxies: TrustedProxies {
+    var trustedProxies: TrustedProxies {
         TrustedProxies(listen.trustedProxies.compactMap { AddressPrefix($0) })
     }
 
@@ -493,24 +387,5 @@ extension [FunctionManifest] {
             if case .task = function.trigger { queues[function.name] = function.regions }
         }
         return queues
-    }
-}
-
-extension HostError {
-    static func listening(
-        on port: Int, name: String, _ configuration: HostConfiguration, _ error: any Error
-    ) -> HostError {
-        let place = "\(configuration.listen.host):\(port)"
-        let change = "change listen.\(name) in \(configuration.places.file)"
-        switch (error as? IOError)?.errnoCode {
-        case EADDRINUSE:
-            return HostError("the \(name) address \(place) is taken by another program; stop it, or \(change)")
-        case EACCES:
-            return HostError("this user may not listen on \(place); use a port above 1023: \(change)")
-        case EADDRNOTAVAIL:
-            return HostError("this machine has no address \(configuration.listen.host); change listen.host")
-        default:
-            return HostError("the host can't listen on \(place): \(error)")
-        }
     }
 }

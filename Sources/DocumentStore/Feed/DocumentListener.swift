@@ -69,7 +69,7 @@ final class ListenerMailbox: Sendable {
     var unreadBytes: Int { state.withLock { $0.queue.bytes } }
 
     /// - Returns: false if the listener has ended.
-    func push(_ events: [ListenEvent]) -> Bool {
+    func push(_ events: [SizedEvent]) -> Bool {
         let isTaken = change { $0.push(events) }
         onNews?(!isTaken)
         return isTaken
@@ -80,12 +80,21 @@ final class ListenerMailbox: Sendable {
         onNews?(true)
     }
 
-    /// Takes what waits, but no event after a time.
-    func take(upTo time: Timestamp) -> ListenerQueue.Answer? {
-        state.withLock { state in counted(&state.queue) { $0.take(upTo: time) } }
+    /// Takes all that waits, but no event after a time.
+    ///
+    /// - Returns: whether more waits.
+    func take(upTo time: Timestamp, _ body: (ListenerQueue.Answer) -> Void) -> Bool {
+        state.withLock { state in
+            counted(&state.queue) { queue in
+                while let answer = queue.take(upTo: time) {
+                    body(answer)
+                    // Once the queue has ended and is empty, it always answers that.
+                    if case .end = answer { break }
+                }
+                return !queue.isEmpty
+            }
+        }
     }
-
-    var hasNews: Bool { state.withLock { !$0.queue.isEmpty } }
 
     func currentTime(ifNothingWaits position: Timestamp) -> Timestamp? {
         state.withLock { state in

@@ -91,9 +91,8 @@ package final class ListenerGroup: Sendable {
             }
             var news: [(member: Int32, news: News)] = []
             var later: [Int32] = []
-            for (member, mailbox) in ready {
-                take(from: mailbox, of: member, upTo: time, &news)
-                if mailbox.hasNews { later.append(member) }
+            for (member, mailbox) in ready where take(from: mailbox, of: member, upTo: time, &news) {
+                later.append(member)
             }
             if !later.isEmpty {
                 // These belong to commits that not all members know yet.
@@ -105,25 +104,25 @@ package final class ListenerGroup: Sendable {
         }
     }
 
+    /// - Returns: whether the member has later news.
     private func take(
         from mailbox: ListenerMailbox, of member: Int32, upTo time: Timestamp,
         _ news: inout [(member: Int32, news: News)]
-    ) {
-        while let answer = mailbox.take(upTo: time) {
+    ) -> Bool {
+        var hasEnded = false
+        let hasMore = mailbox.take(upTo: time) { answer in
             switch answer {
-            case .event(.startOver(let reason)): news.append((member, .event(.startOver(reason))))
-            case .event(let event):
-                news.append((member, .event(event)))
-                continue
+            case .event(let event): news.append((member, .event(event)))
             case .failed(let error): news.append((member, .failed(error)))
-            case .end: break
+            case .end: hasEnded = true
             }
-            // Nothing comes after its end.
+        }
+        if hasEnded {
             state.withLock { state in
                 if state.mailboxes[member] === mailbox { state.mailboxes[member] = nil }
             }
-            return
         }
+        return hasMore
     }
 
     /// The time up to which all that was taken is complete.

@@ -18,7 +18,7 @@ struct ListenerQueue: Sendable {
         case end
     }
 
-    private var events = IndexedQueue<(event: ListenEvent, bytes: Int)>()
+    private var events = IndexedQueue<SizedEvent>()
     /// The approximate number of bytes that wait.
     private(set) var bytes = 0
     private var ending: End?
@@ -38,16 +38,15 @@ struct ListenerQueue: Sendable {
     /// - Parameter news: events that are added together: the reader had no chance to take some of them before the
     ///   others.
     /// - Returns: false if the listener has ended, which includes ending now because too much is waiting.
-    mutating func push(_ news: [ListenEvent]) -> Bool {
+    mutating func push(_ news: [SizedEvent]) -> Bool {
         guard !isEnded else { return false }
-        let sized = news.map { ($0, $0.size) }
-        let size = sized.reduce(0) { $0 + $1.1 }
+        let size = news.reduce(0) { $0 + $1.bytes }
         // An event that is too large by itself is accepted if no other waits.
         if !events.isEmpty, events.count + news.count > maxEvents || bytes + size > maxBytes {
             end(.startOver("more changes wait for the listener than may, the limit; it is read too slowly"))
             return false
         }
-        for event in sized { events.append(event) }
+        for event in news { events.append(event) }
         bytes += size
         return true
     }
@@ -69,10 +68,10 @@ struct ListenerQueue: Sendable {
 
     /// - Returns: nil if the reader has to wait.
     mutating func take() -> Answer? {
-        if let (event, size) = events.popFirst() {
-            bytes -= size
-            deliveredUpTo = event.time ?? deliveredUpTo
-            return .event(event)
+        if let next = events.popFirst() {
+            bytes -= next.bytes
+            deliveredUpTo = next.event.time ?? deliveredUpTo
+            return .event(next.event)
         }
         guard isEnded else { return nil }
         defer { ending = nil }
@@ -81,6 +80,17 @@ struct ListenerQueue: Sendable {
         case .startOver(let reason): return .event(.startOver(reason))
         case .cancelled, nil: return .end
         }
+    }
+}
+
+/// An event, and the approximate number of bytes that it holds: found once for all listeners that receive it.
+struct SizedEvent: Sendable {
+    let event: ListenEvent
+    let bytes: Int
+
+    init(_ event: ListenEvent) {
+        self.event = event
+        bytes = event.size
     }
 }
 

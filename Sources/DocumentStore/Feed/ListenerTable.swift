@@ -2,12 +2,14 @@ import DocumentModel
 
 /// Listeners by the document, collection and group that they follow, and by a value that a field must have: a change
 /// elsewhere costs nothing per listener.
-struct ListenerTable {
+struct ListenerTable<Listener> {
     /// The listeners on one query. A reference, because changes are gathered by its identity: hashing the query for each
     /// change would cost more.
     final class Followers {
-        fileprivate(set) var ids: Set<UInt64> = []
+        fileprivate(set) var listeners = Listeners()
     }
+
+    typealias Listeners = [UInt64: Listener]
 
     /// The queries on one collection or group.
     private struct Queries {
@@ -19,16 +21,16 @@ struct ListenerTable {
         var isEmpty: Bool { any.isEmpty && equal.isEmpty }
     }
 
-    private var documents: [DocumentPath: Set<UInt64>] = [:]
+    private var documents: [DocumentPath: Listeners] = [:]
     private var collections: [CollectionPath: Queries] = [:]
     private var groups: [String: Queries] = [:]
 
-    mutating func insert(_ id: UInt64, _ target: ListenerTarget) {
-        change(target) { $0.insert(id) }
+    mutating func insert(_ listener: Listener, _ id: UInt64, on target: ListenerTarget) {
+        change(target) { $0[id] = listener }
     }
 
-    mutating func remove(_ id: UInt64, _ target: ListenerTarget) {
-        change(target) { $0.remove(id) }
+    mutating func remove(_ id: UInt64, on target: ListenerTarget) {
+        change(target) { $0[id] = nil }
     }
 
     /// The listeners that changes may concern, with the indices of the changes.
@@ -36,7 +38,7 @@ struct ListenerTable {
         /// Listeners on the same query.
         fileprivate(set) var queries: [ObjectIdentifier: (followers: Followers, changes: [Int])] = [:]
         /// Listeners on documents.
-        fileprivate(set) var documents: [UInt64: [Int]] = [:]
+        fileprivate(set) var documents: [UInt64: (listener: Listener, changes: [Int])] = [:]
 
         fileprivate mutating func add(_ index: Int, _ queries: [Query: Followers]) {
             for followers in queries.values {
@@ -48,8 +50,10 @@ struct ListenerTable {
     func concerned(by changes: [RecentChanges.Entry]) -> Concerned {
         var concerned = Concerned()
         for (index, change) in changes.enumerated() {
-            if !documents.isEmpty, let ids = documents[change.change.path] {
-                for id in ids { concerned.documents[id, default: []].append(index) }
+            if !documents.isEmpty, let listeners = documents[change.change.path] {
+                for (id, listener) in listeners {
+                    concerned.documents[id, default: (listener, [])].changes.append(index)
+                }
             }
             if !collections.isEmpty, let queries = collections[change.collection] {
                 Self.add(index, change.change, queries, to: &concerned)
@@ -73,20 +77,20 @@ struct ListenerTable {
         }
     }
 
-    private mutating func change(_ target: ListenerTarget, _ body: (inout Set<UInt64>) -> Void) {
+    private mutating func change(_ target: ListenerTarget, _ body: (inout Listeners) -> Void) {
         switch target {
         case .documents(let paths):
             for path in paths {
-                var ids = documents.removeValue(forKey: path) ?? []
-                body(&ids)
-                if !ids.isEmpty { documents[path] = ids }
+                var listeners = documents.removeValue(forKey: path) ?? [:]
+                body(&listeners)
+                if !listeners.isEmpty { documents[path] = listeners }
             }
         case .query(let query): change(query, body)
         case .window(let window): change(window.query, body)
         }
     }
 
-    private mutating func change(_ query: NormalizedQuery, _ body: (inout Set<UInt64>) -> Void) {
+    private mutating func change(_ query: NormalizedQuery, _ body: (inout Listeners) -> Void) {
         if query.query.allDescendants {
             Self.change(&groups[query.query.collectionID], query, body)
         } else {
@@ -95,7 +99,7 @@ struct ListenerTable {
     }
 
     private static func change(
-        _ queries: inout Queries?, _ query: NormalizedQuery, _ body: (inout Set<UInt64>) -> Void
+        _ queries: inout Queries?, _ query: NormalizedQuery, _ body: (inout Listeners) -> Void
     ) {
         var changed = queries ?? Queries()
         queries = nil
@@ -111,11 +115,11 @@ struct ListenerTable {
     }
 
     private static func change(
-        _ queries: inout [Query: Followers], _ query: Query, _ body: (inout Set<UInt64>) -> Void
+        _ queries: inout [Query: Followers], _ query: Query, _ body: (inout Listeners) -> Void
     ) {
         let followers = queries[query] ?? Followers()
-        body(&followers.ids)
-        queries[query] = followers.ids.isEmpty ? nil : followers
+        body(&followers.listeners)
+        queries[query] = followers.listeners.isEmpty ? nil : followers
     }
 }
 

@@ -12,7 +12,7 @@ final class ListenerThread: @unchecked Sendable {
     private let hub: ListenerHub
     private let session: SnapshotSession
     private var cores: [UInt64: ListenerCore] = [:]
-    private var table = ListenerTable()
+    private var table = ListenerTable<ListenerCore>()
     private var refillTimes = RefillTimes()
     /// The version up to which all listeners have received their events.
     private var position: Int64 = 0
@@ -61,13 +61,12 @@ final class ListenerThread: @unchecked Sendable {
         let changes = changes.filter { $0.version > position }
         let concerned = table.concerned(by: changes)
         var short: [(core: ListenerCore, changes: [DocumentChange])] = []
-        /// - Parameter ids: of listeners on documents, or on one query.
-        func deliver(_ indices: [Int], to ids: some Sequence<UInt64>) {
+        /// - Parameter listeners: on documents, or on one query.
+        func deliver(_ indices: [Int], to listeners: some Sequence<ListenerCore>) {
             let entries = indices.map { changes[$0] }
             let all = DocumentChange.folded(entries.map(\.change))
-            var shared: [ListenEvent]?
-            for id in ids {
-                guard let core = cores[id] else { continue }
+            var shared: [SizedEvent]?
+            for core in listeners {
                 // In most rounds no listener has begun.
                 let isLater = (entries.first?.version ?? 0) <= core.start
                 let own =
@@ -86,8 +85,9 @@ final class ListenerThread: @unchecked Sendable {
                 }
             }
         }
-        for (followers, indices) in concerned.queries.values { deliver(indices, to: followers.ids) }
-        for (id, indices) in concerned.documents { deliver(indices, to: CollectionOfOne(id)) }
+        // A listener that ends is removed meanwhile.
+        for (followers, indices) in concerned.queries.values { deliver(indices, to: followers.listeners.values) }
+        for (listener, indices) in concerned.documents.values { deliver(indices, to: CollectionOfOne(listener)) }
         for (core, changes) in short {
             if let events = events(core, changes, at: last) { push(events, to: core) }
         }
@@ -95,16 +95,16 @@ final class ListenerThread: @unchecked Sendable {
     }
 
     /// What a listener receives for changes; nil if it has ended instead.
-    private func events(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) -> [ListenEvent]? {
+    private func events(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) -> [SizedEvent]? {
         do {
-            return try event(core, changes, at: version).map { [$0] } ?? []
+            return try event(core, changes, at: version).map { [SizedEvent($0)] } ?? []
         } catch {
             end(core.mailbox.id, after: error)
             return nil
         }
     }
 
-    private func push(_ events: [ListenEvent], to core: ListenerCore) {
+    private func push(_ events: [SizedEvent], to core: ListenerCore) {
         guard !events.isEmpty else { return }
         guard core.mailbox.push(events) else { return end(core.mailbox.id, .cancelled) }
         hub.endLargest()
@@ -169,12 +169,12 @@ final class ListenerThread: @unchecked Sendable {
                 }
                 if let event = try event(core, changes, at: position) { events.append(event) }
             }
-            guard core.mailbox.push(events) else { return end(id, .cancelled) }
+            guard core.mailbox.push(events.map(SizedEvent.init)) else { return end(id, .cancelled) }
             hub.endLargest()
             // Without listeners no commits were passed on.
             if cores.isEmpty, position < core.start { advance(to: core.start) }
             cores[id] = core
-            table.insert(id, core.target)
+            table.insert(core, id, on: core.target)
         } catch {
             end(id, after: error)
         }
@@ -182,7 +182,7 @@ final class ListenerThread: @unchecked Sendable {
 
     private func remove(_ id: UInt64) {
         guard let core = cores.removeValue(forKey: id) else { return }
-        table.remove(id, core.target)
+        table.remove(id, on: core.target)
     }
 
     /// Continues from the log, because commits were left out.

@@ -11,6 +11,7 @@ final class DocumentParts: Sendable {
     let configuration: StoreConfiguration
     let transactions: Mutex<TransactionTable>
     let listeners: ListenerHub
+    let cache: DocumentCache
     private let catalog = Mutex(IndexCatalog())
     private let held = Atomic(0)
 
@@ -21,6 +22,7 @@ final class DocumentParts: Sendable {
         self.configuration = configuration
         transactions = Mutex(TransactionTable(version: pipeline.openedVersion, configuration: configuration))
         listeners = ListenerHub(configuration: configuration)
+        cache = DocumentCache(version: pipeline.openedVersion, maxBytes: configuration.maxCachedBytes)
     }
 
     /// The documents of a snapshot, with its indexes.

@@ -9,6 +9,8 @@ struct GetRead: DocumentRead {
     let paths: [DocumentPath]
     let consistency: ReadConsistency
     let context: OperationContext
+    /// The place of the documents in the cache.
+    var reservation: DocumentCache.Reservation?
     let completion: DocumentStore.Completion<DocumentsAnswer>
 
     var readTime: Timestamp? { consistency.time }
@@ -48,7 +50,10 @@ struct GetRead: DocumentRead {
         return DocumentsAnswer(documents: documents, readTime: state.time)
     }
 
-    func complete(_ result: Result<DocumentsAnswer, DocumentError>) { completion(result) }
+    func complete(_ result: Result<DocumentsAnswer, DocumentError>) {
+        if let reservation { store.parts.cache.settle(reservation, paths, try? result.get().documents) }
+        completion(result)
+    }
 }
 
 struct QueryRead: DocumentRead {

@@ -1,14 +1,37 @@
 import CommitPipeline
 package import DocumentModel
 
-/// The reads, each of which a reader answers from a snapshot.
+/// The reads, each of which a reader answers from a snapshot, or the calling thread from the cache.
 extension DocumentStore {
     package func get(
         _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<DocumentsAnswer>
     ) {
+        var reservation: DocumentCache.Reservation?
+        if consistency == .strong, context.policy == nil {
+            switch parts.cache.find(paths) {
+            case .found(let documents, let version):
+                return completion(answer(paths, documents, Timestamp(microseconds: version), context))
+            case .missing(let wanted): reservation = wanted
+            }
+        }
         submit(
-            GetRead(store: self, paths: paths, consistency: consistency, context: context, completion: completion))
+            GetRead(
+                store: self, paths: paths, consistency: consistency, context: context, reservation: reservation,
+                completion: completion))
+    }
+
+    private func answer(
+        _ paths: [DocumentPath], _ documents: [Document?], _ time: Timestamp, _ context: OperationContext
+    ) -> Result<DocumentsAnswer, DocumentError> {
+        do throws(DocumentError) {
+            if context.cancellation?.isCancelled ?? false { throw .callerLeft }
+            var budget = ReadBudget(configuration.maxReadBytes, answer: context.answer)
+            for (path, document) in zip(paths, documents) { try budget.take(document, at: path) }
+            return .success(DocumentsAnswer(documents: documents, readTime: time))
+        } catch {
+            return .failure(error)
+        }
     }
 
     package func query(

@@ -23,6 +23,8 @@ package struct StoreConfiguration: Sendable {
     package var maxTurnReads = 1000
     /// How large the documents may be that one read returns, in the host's memory or as JSON.
     package var maxReadBytes = 32 * 1024 * 1024
+    /// The memory for documents that were read lately, about.
+    package var maxCachedBytes = 16 * 1024 * 1024
     /// What one query of a client may read; functions' queries end only with their invocation.
     package var clientQueryLimits = QueryLimits(entries: 5_000_000, documents: 100_000, time: .seconds(10))
     /// How many documents and index entries one commit of a client may change, about.

@@ -42,6 +42,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     /// Records the changes of a commit.
     func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
         batch.add(bytes: applied.reduce(0) { $0 + $1.bytes })
+        parts.cache.willChange(applied.lazy.map(\.change.path))
         parts.transactions.withLock { $0.applied(applied) }
         changes.append(applied)
     }
@@ -89,13 +90,17 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     func committed(_ version: Int64?) {
         indexes.kept()
-        if let version { parts.listeners.offer(changes, upTo: version) }
+        if let version {
+            parts.cache.committed(changes.joined().lazy.map { ($0.change.path, $0.change.after) }, version: version)
+            parts.listeners.offer(changes, upTo: version)
+        }
         changes = []
     }
 
     func rollBack(to version: Int64, _ error: DocumentError) {
         indexes.rollBack(error)
         changes = []
+        parts.cache.rolledBack()
         parts.transactions.withLock { $0.rollBack(to: version) }
     }
 
@@ -109,6 +114,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     }
 
     func shutDown() async {
+        parts.cache.close()
         parts.listeners.close(CommitPipeline.shutDown)
         await threads.withLock { $0.end(of: "documents.listeners") }.wait()
     }

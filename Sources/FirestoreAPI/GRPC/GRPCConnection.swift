@@ -23,11 +23,12 @@ package struct GRPCConnection: Sendable {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32 * 1024),
         ]
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
-        // NIO allocates 80 bytes for each of these with the connection.
         connection.maximumRecentlyResetStreams = 128
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
-        streams.streamResetFrameRateLimit.maximumCount = 10_000
+        // NIO allocates 8 bytes for each of these with the connection.
+        streams.streamResetFrameRateLimit.maximumCount = 500
+        streams.streamResetFrameRateLimit.windowLength = .seconds(1)
         streams.targetWindowSize = limits.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024

@@ -6,7 +6,7 @@ import SwiftProtobuf
 /// few. For one task.
 final class GRPCResults {
     /// Bytes from which what was gathered is sent.
-    private static let part = 32 * 1024
+    static let partBytes = 32 * 1024
 
     private let answer: GRPCAnswer
     private var gathered = ByteBuffer()
@@ -19,7 +19,7 @@ final class GRPCResults {
     func send(_ message: some Message) async throws(DocumentError) {
         guard !(ClientCall.current?.cancellation.isCancelled ?? false) else { throw .callerLeft }
         gathered.writeFramed(message)
-        guard gathered.readableBytes >= Self.part else { return }
+        guard gathered.readableBytes >= Self.partBytes else { return }
         let part = gathered
         gathered = ByteBuffer()
         if answer.isWritable { answer.send([part]) } else { await answer.sendAndWait(part) }

@@ -120,6 +120,15 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         (early, earlyBytes) = ([], 0)
     }
 
+    /// The next messages, which leave together; nil if there are none.
+    private func nextPart() -> ByteBuffer? {
+        var part = ByteBuffer()
+        while part.readableBytes < GRPCResults.partBytes, let next = nextMessage() {
+            part.writeFramed(calls.writer.listenResponse(next))
+        }
+        return part.readableBytes == 0 ? nil : part
+    }
+
     /// The next message; nil if there is none, or there is too much.
     private func nextMessage() -> ListenResponse? {
         if let next = pending.withLock({ $0.messages.popLast() }) { return next }
@@ -168,9 +177,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         }
         guard isMine else { return }
         while true {
-            while call.answer.isWritable, let next = nextMessage() {
-                call.answer.send([.framed(calls.writer.listenResponse(next))])
-            }
+            while call.answer.isWritable, let part = nextPart() { call.answer.send([part]) }
             let isDone = pumping.withLock { pumping in
                 defer { pumping.again = false }
                 if !pumping.again { pumping.isRunning = false }

@@ -15,12 +15,25 @@ struct ListenBatch {
         case gone(isDeleted: Bool)
     }
 
-    private var order: [Key] = []
-    private var places: [Key: [Int32: Place]] = [:]
+    /// A document's places in the targets that it concerns, by their numbers.
+    private struct Entry {
+        let key: Key
+        var places: [(id: Int32, place: Place)] = []
+
+        mutating func set(_ place: Place, in id: Int32) {
+            // News come by the numbers of their targets.
+            if places.last.map({ $0.id < id }) ?? true { return places.append((id, place)) }
+            let index = places.firstIndex { $0.id >= id } ?? places.endIndex
+            if places[index].id == id { places[index].place = place } else { places.insert((id, place), at: index) }
+        }
+    }
+
+    private var entries: [Entry] = []
+    private var indices: [Key: Int] = [:]
     /// How many documents targets have that are counted.
     private var counts: [Int32: Int] = [:]
 
-    var isEmpty: Bool { order.isEmpty && counts.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && counts.isEmpty }
 
     mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
         let own = isProjected ? id : nil
@@ -49,15 +62,19 @@ struct ListenBatch {
     /// Forgets what a target has so far.
     mutating func drop(_ id: Int32) {
         counts[id] = nil
-        for key in order { places[key]?[id] = nil }
-        order.removeAll { places[$0]?.isEmpty ?? true }
-        places = places.filter { !$0.value.isEmpty }
+        for index in entries.indices { entries[index].places.removeAll { $0.id == id } }
+        entries.removeAll { $0.places.isEmpty }
+        indices = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.key, $0.offset) })
     }
 
     private mutating func set(_ place: Place, _ path: DocumentPath, _ id: Int32, _ own: Int32?) {
         let key = Key(path: path, target: own)
-        if places[key] == nil { order.append(key) }
-        places[key, default: [:]][id] = place
+        let index = indices[key] ?? entries.count
+        if index == entries.count {
+            indices[key] = index
+            entries.append(Entry(key: key))
+        }
+        entries[index].set(place, in: id)
     }
 
     /// One for each document, then one for each target that is counted.
@@ -67,10 +84,10 @@ struct ListenBatch {
     }
 
     private func changes(at time: Timestamp) -> [ListenResponse] {
-        order.compactMap { key in
+        entries.compactMap { entry in
             var (document, isDeleted): (Document?, Bool) = (nil, false)
             var (targets, removed): ([Int32], [Int32]) = ([], [])
-            for (id, place) in (places[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
+            for (id, place) in entry.places {
                 switch place {
                 case .present(let state):
                     targets.append(id)
@@ -83,7 +100,8 @@ struct ListenBatch {
             if let document { return .change(document, targets: targets, removed: removed) }
             guard !removed.isEmpty else { return nil }
             return isDeleted
-                ? .delete(key.path, removed: removed, at: time) : .remove(key.path, removed: removed, at: time)
+                ? .delete(entry.key.path, removed: removed, at: time)
+                : .remove(entry.key.path, removed: removed, at: time)
         }
     }
 }

@@ -9,21 +9,28 @@ import Synchronization
 /// Nothing is pushed: the sender of the messages takes them when the client can receive them. If it can't for long, the
 /// store ends its listeners, which then continue from where the client is.
 final class ListenStream: Sendable {
-    private struct Target {
-        var target: ListenTarget
-        var isOnce: Bool
+    /// A reference, since a copy of what it listens to costs more than what is done with it for each event.
+    private final class Target {
+        let target: ListenTarget
+        let isOnce: Bool
+        /// The documents of a query with a projection aren't those of others.
+        let isProjected: Bool
         /// The time up to which the client has the target; nil until its result is complete.
         var position: Timestamp?
         /// Whether what comes next replaces what the client has.
-        var isReset = false
+        var isReset: Bool
         /// Whether it continues from its position, so that it is behind the others.
         var isResuming = false
 
         /// Whether the client would see it at another time than the others.
         var isBehind: Bool { position != nil && (isResuming || isReset) }
 
-        /// The documents of a query with a projection aren't those of others.
-        var isProjected: Bool { if case .query(let query) = target { query.projection != nil } else { false } }
+        init(_ target: ListenTarget, isOnce: Bool, isReset: Bool) {
+            self.target = target
+            self.isOnce = isOnce
+            self.isReset = isReset
+            isProjected = if case .query(let query) = target { query.projection != nil } else { false }
+        }
     }
 
     /// What was taken from the store and waits, because a target is behind.
@@ -114,8 +121,7 @@ final class ListenStream: Sendable {
                 throw DocumentError(
                     .resourceExhausted, "a stream may have \(limits.targetsPerStream) targets, the limit; remove one")
             }
-            var target = Target(target: try request.target.get(), isOnce: request.isOnce)
-            target.isReset = request.isReset
+            let target = Target(try request.target.get(), isOnce: request.isOnce, isReset: request.isReset)
             state.targets[id] = target
             try group.listen(
                 to: target.target, as: id, from: request.position, isCounted: request.isCounted, in: context())
@@ -136,11 +142,10 @@ final class ListenStream: Sendable {
 
     /// Continues from where the client is; a target that the client doesn't have whole begins again.
     private func listenAgain(_ id: Int32, _ state: inout State) {
-        guard var target = state.targets[id] else { return }
+        guard let target = state.targets[id] else { return }
         state.collected.forget(id)
         target.isResuming = target.position != nil && !target.isReset
         target.isReset = !target.isResuming
-        state.targets[id] = target
         do throws(DocumentError) {
             try group.listen(
                 to: target.target, as: id, from: target.isResuming ? target.position : nil, in: context())
@@ -187,13 +192,13 @@ final class ListenStream: Sendable {
         guard state.collected.isEmpty, !state.targets.isEmpty,
             state.targets.values.allSatisfy({ $0.position.map { $0 <= time } ?? false && !$0.isBehind })
         else { return [] }
-        for id in state.targets.keys { state.targets[id]?.position = time }
+        for target in state.targets.values { target.position = time }
         return [.targets(.noChange, targets: [], cause: nil, position: time)]
     }
 
     private func collect(_ batch: ListenerGroup.Batch, _ state: inout State) {
         for (id, news) in batch.news {
-            guard var target = state.targets[id] else { continue }
+            guard let target = state.targets[id] else { continue }
             switch news {
             case .failed(let error):
                 state.targets[id] = nil
@@ -202,18 +207,14 @@ final class ListenStream: Sendable {
             case .event(.startOver):
                 // What can't continue begins again.
                 if target.isResuming { target.isReset = true }
-                state.targets[id] = target
                 listenAgain(id, &state)
             case .event(let event):
-                if target.isReset {
-                    state.collected.resets.append(id)
-                }
+                if target.isReset { state.collected.resets.append(id) }
                 if target.position == nil || target.isReset, !state.collected.current.contains(id) {
                     state.collected.current.append(id)
                 }
                 target.isReset = false
                 target.isResuming = false
-                state.targets[id] = target
                 state.collected.documents.add(event, of: id, target.target, isProjected: target.isProjected)
             }
         }
@@ -231,10 +232,13 @@ final class ListenStream: Sendable {
         messages += collected.current.map { .targets(.current, targets: [$0], cause: nil, position: time) }
         messages += collected.removals.map { .targets(.remove, targets: [$0.id], cause: $0.cause, position: nil) }
         for id in collected.current { state.targets[id]?.position = time }
-        for id in state.targets.keys where state.targets[id]?.position != nil { state.targets[id]?.position = time }
-        let complete = state.targets.filter { $0.value.position != nil }.keys.sorted()
+        var isComplete = true
+        for target in state.targets.values {
+            if target.position == nil { isComplete = false } else { target.position = time }
+        }
         // A token is for the targets that the client has whole; one for all would be kept for the others too.
-        if complete.count < state.targets.count {
+        if !isComplete {
+            let complete = state.targets.filter { $0.value.position != nil }.keys.sorted()
             if !complete.isEmpty {
                 messages.append(.targets(.noChange, targets: complete, cause: nil, position: time))
             }

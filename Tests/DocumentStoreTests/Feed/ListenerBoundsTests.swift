@@ -168,13 +168,13 @@ struct ListenerBoundsTests {
     @Test func whatComesAboutAtOnceIsNotTooMuch() throws {
         var queue = ListenerQueue(maxEvents: 1, maxBytes: 10)
         let (first, next) = (Timestamp(microseconds: 1), Timestamp(microseconds: 2))
-        var isTaken = queue.push([.initial([], at: first), .changes([], at: next)])
+        var isTaken = queue.push([SizedEvent(.initial([], at: first)), SizedEvent(.changes([], at: next))])
         #expect(isTaken)
         let answers = [queue.take(), queue.take()]
         #expect(answers == [.event(.initial([], at: first)), .event(.changes([], at: next))])
-        isTaken = queue.push([.changes([], at: next)])
+        isTaken = queue.push([SizedEvent(.changes([], at: next))])
         #expect(isTaken)
-        isTaken = queue.push([.changes([], at: next)])
+        isTaken = queue.push([SizedEvent(.changes([], at: next))])
         #expect(!isTaken && queue.bytes == 0)
     }
 
@@ -184,10 +184,10 @@ struct ListenerBoundsTests {
         let small = ListenEvent.changes([], at: Timestamp(microseconds: 1))
         let fitting = 1000 / small.size
         for _ in 0..<fitting {
-            let isTaken = queue.push([small])
+            let isTaken = queue.push([SizedEvent(small)])
             #expect(isTaken)
         }
-        let isTaken = queue.push([small])
+        let isTaken = queue.push([SizedEvent(small)])
         #expect(!isTaken)
         guard case .event(.startOver(let reason))? = queue.take() else {
             Issue.record("the listener didn't receive a reset")

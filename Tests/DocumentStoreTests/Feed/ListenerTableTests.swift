@@ -24,7 +24,7 @@ struct ListenerTableTests {
 
     @Test func changesConcernQueriesOnTheirValues() throws {
         let n = try FieldPath("n")
-        var table = ListenerTable()
+        var table = ListenerTable<String>()
         let targets: [(UInt64, ListenerTarget)] = [
             (1, try target(.field(n, .equal, .integer(1)))), (2, try target(.field(n, .equal, .double(2)))),
             (3, try target(.field(n, .greaterThan, .integer(0)))), (4, try target(nil, group: true)),
@@ -33,16 +33,20 @@ struct ListenerTableTests {
             (7, try target(.unary(n, .isNaN))), (8, try target(.field(n, .equal, .integer(1)), group: true)),
             (9, try target(.field(n, .equal, .integer(1)), group: true)),
         ]
-        for (id, target) in targets { table.insert(id, target) }
+        for (id, target) in targets { table.insert("l\(id)", id, on: target) }
         let changes = [
             try entry("c/a", ["n": .integer(1)], ["n": .integer(2)]), try entry("c/b", nil, ["n": .double(.nan)]),
             try entry("x/y/c/d", ["n": .double(1)], nil), try entry("e/f", nil, ["n": .integer(1)]),
         ]
         let concerned = table.concerned(by: changes)
-        #expect(concerned.documents == [6: [0]])
-        let queries = Dictionary(uniqueKeysWithValues: concerned.queries.values.map { ($0.followers.ids, $0.changes) })
-        #expect(queries == [[1]: [0], [2]: [0], [3]: [0, 1], [4]: [0, 1, 2], [7]: [1], [8, 9]: [0, 2]])
-        for (id, target) in targets { table.remove(id, target) }
+        #expect(concerned.documents.values.map(\.listener) == ["l6"] && concerned.documents[6]?.changes == [0])
+        let queries = Dictionary(
+            uniqueKeysWithValues: concerned.queries.values.map { (Set($0.followers.listeners.values), $0.changes) })
+        #expect(
+            queries == [
+                ["l1"]: [0], ["l2"]: [0], ["l3"]: [0, 1], ["l4"]: [0, 1, 2], ["l7"]: [1], ["l8", "l9"]: [0, 2],
+            ])
+        for (id, target) in targets { table.remove(id, on: target) }
         let rest = table.concerned(by: changes)
         #expect(rest.queries.isEmpty && rest.documents.isEmpty)
     }

@@ -1,0 +1,73 @@
+import Deployments
+import DocumentModel
+import FirestoreAPI
+import Gateway
+import HostConfiguration
+import IdentityProvider
+import ServiceAccounts
+import ServiceLifecycle
+import WorkerProtocol
+import TokenVerification
+import Workers
+
+extension HostServer {
+    /// The firestore port, and what keeps its streams up to date.
+    func firestoreServices(_ readiness: Readiness) -> [any Service] {
+        let verifier = parts.serving.verifiers.idToken
+        let identities = ClientIdentities()
+        let servers = parts.serverTokens
+        @Sendable func requester(_ server: ServerTokens.Verified) -> Requester {
+            Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
+                servers.isRevoked(server.keyID)
+            }
+        }
+        let known: PrincipalReader.Known = { token in
+            if let server = servers.known(token) { return requester(server) }
+            guard case .valid(let token) = verifier.verify(token) else { return nil }
+            return Requester(.client(identities.identity(of: token)))
+        }
+        let principals = PrincipalReader(isDevelopment: configuration.mode == .development, known: known) { token in
+            if let server = servers.known(token) { return requester(server) }
+            switch await verifier.verifyAfterFetch(token) {
+            case .valid(let token): return Requester(.client(identities.identity(of: token)))
+            case .invalid(let rejection):
+                guard let server = servers.verify(token) else { throw rejection }
+                return requester(server)
+            case .needsKeys, .unavailable:
+                throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
+            }
+        }
+        let connections = ClientConnections(figures)
+        let proxies = configuration.trustedProxies
+        let address: DocumentREST.AddressReader = { peer, forwardedFor in
+            IPAddress(peer).map {
+                UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
+            }
+        }
+        let responder = DocumentREST(
+            database: parts.database,
+            service: parts.documents, rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
+            principals: principals, webChannel: webChannel, connections: connections,
+            address: address, answers: parts.serving.memory.answers,
+            maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        var limits = GRPCLimits()
+        limits.messageBytes += configuration.limits.requestBody - DocumentREST.maxRequestBytes
+        limits.transferSeconds = configuration.limits.transferSeconds
+        limits.clients = configuration.clients
+        let calls = FirestoreCalls(
+            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
+            principals: principals, address: address, answers: parts.serving.memory.answers,
+            bodies: parts.serving.memory.bodies, limits: limits, figures: figures)
+        parts.serviceAccounts.onRevocation { [webChannel] in
+            calls.checkTokens()
+            webChannel.checkTokens()
+        }
+        let server = server(
+            TokenPort(TokenEndpoint(servers), before: responder), port: configuration.listen.firestore,
+            name: "firestore",
+            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
+            grpc: GRPCConnection(calls), readiness)
+        let refresh = Duration.seconds(min(600, configuration.store.historySeconds / 4))
+        return [server, StreamSweep(webChannel: webChannel, calls: calls, refresh: refresh)]
+    }
+}

@@ -88,7 +88,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DocumentStore",
-            dependencies: ["CFunctionsSystem", "StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
+            dependencies: [
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "Sharing", "StorageEngine", "CommitPipeline",
+            ],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",

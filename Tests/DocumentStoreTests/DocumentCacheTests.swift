@@ -26,7 +26,7 @@ struct DocumentCacheTests {
 
     private func found(_ paths: [DocumentPath], in cache: DocumentCache) -> [Document?]? {
         switch cache.find(paths) {
-        case .found(let documents, _): return documents
+        case .found(let known, _): return known.map(\.document)
         case .missing(let reservation):
             if let reservation { cache.settle(reservation, paths, nil) }
             return nil
@@ -41,11 +41,11 @@ struct DocumentCacheTests {
         #expect(found(paths, in: cache) == nil)
         #expect(found([paths[0]], in: cache) == [document(paths[0], 1)])
         cache.committed([(paths[1], document(paths[1], 2))], version: 2)
-        guard case .found(let documents, version: 2) = cache.find(paths) else {
+        guard case .found(let known, version: 2) = cache.find(paths) else {
             Issue.record("the new state isn't found")
             return
         }
-        #expect(documents == [document(paths[0], 1), document(paths[1], 2)])
+        #expect(known.map(\.document) == [document(paths[0], 1), document(paths[1], 2)])
     }
 
     @Test func whatChangedSinceAReadBeganIsNotAdded() throws {

@@ -37,6 +37,8 @@ struct ReadBudget {
 
     /// Takes the result of a read by path into the answer: the document, or the path of a missing one.
     mutating func take(_ document: Document?, at path: DocumentPath) throws(DocumentError) {
-        try take(document?.weight ?? 64 + path.string.utf8.count)
+        try take(document?.weight ?? Self.weight(ofMissing: path))
     }
+
+    static func weight(ofMissing path: DocumentPath) -> Int { 64 + path.string.utf8.count }
 }

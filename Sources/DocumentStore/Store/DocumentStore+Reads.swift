@@ -10,8 +10,8 @@ extension DocumentStore {
         var reservation: DocumentCache.Reservation?
         if consistency == .strong, context.policy == nil {
             switch parts.cache.find(paths) {
-            case .found(let documents, let version):
-                return completion(answer(paths, documents, Timestamp(microseconds: version), context))
+            case .found(let known, let version):
+                return completion(answer(paths, known, Timestamp(microseconds: version), context))
             case .missing(let wanted): reservation = wanted
             }
         }
@@ -22,13 +22,15 @@ extension DocumentStore {
     }
 
     private func answer(
-        _ paths: [DocumentPath], _ documents: [Document?], _ time: Timestamp, _ context: OperationContext
+        _ paths: [DocumentPath], _ known: [DocumentCache.Known], _ time: Timestamp, _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError> {
         do throws(DocumentError) {
             if context.cancellation?.isCancelled ?? false { throw .callerLeft }
             var budget = ReadBudget(configuration.maxReadBytes, answer: context.answer)
-            for (path, document) in zip(paths, documents) { try budget.take(document, at: path) }
-            return .success(DocumentsAnswer(documents: documents, readTime: time))
+            for (path, known) in zip(paths, known) {
+                try budget.take(known.document == nil ? ReadBudget.weight(ofMissing: path) : known.weight)
+            }
+            return .success(DocumentsAnswer(documents: known.map(\.document), readTime: time))
         } catch {
             return .failure(error)
         }

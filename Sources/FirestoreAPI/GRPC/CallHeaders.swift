@@ -26,6 +26,12 @@ struct CallHeaders {
         }
     }
 
+    /// Whether the request is a call of gRPC, and none of its variant for the web.
+    var isGRPC: Bool {
+        let type = contentType.hasPrefix("application/grpc") ? contentType : contentType.lowercased()
+        return type.hasPrefix("application/grpc") && !type.hasPrefix("application/grpc-web")
+    }
+
     /// Whether the body is protobuf in gRPC's frames.
     var isCall: Bool {
         let type = contentType.prefix { $0 != ";" }

@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreMessages
 import NIOCore
+import SwiftProtobuf
 
 extension FirestoreCalls {
     private static let maxDocuments = 10
@@ -17,15 +18,15 @@ extension FirestoreCalls {
             let requester = principals.known(call.authorization)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
-        service.get(paths, as: requester.principal, in: call.call) { [writer] result in
+        service.get(paths, as: requester.principal, in: call.call) { [self] result in
             switch result {
             case .failure(let error): call.answer.end(error)
             case .success(let found):
                 let bytes = found.documents.reduce(0) { $0 + ($1?.weight ?? 0) }
                 guard bytes > Self.maxEncodedBytes else {
-                    return call.answer.end(with: writer.answer(found, to: paths))
+                    return call.answer.end(with: writer.answer(found, to: paths, encoded))
                 }
-                Task { call.answer.end(with: writer.answer(found, to: paths)) }
+                Task { call.answer.end(with: writer.answer(found, to: paths, encoded)) }
             }
         }
         return true
@@ -51,10 +52,19 @@ extension FirestoreCalls {
 
 extension MessageWriter {
     /// One message for each document.
-    fileprivate func answer(_ found: DocumentsAnswer, to paths: [DocumentPath]) -> ByteBuffer {
+    fileprivate func answer(
+        _ found: DocumentsAnswer, to paths: [DocumentPath], _ encoded: EncodedDocuments
+    ) -> ByteBuffer {
         var bytes = ByteBuffer()
+        let time = Self.timestamp(found.readTime)
         for (path, document) in zip(paths, found.documents) {
-            bytes.writeFramed(response(document, at: path, Self.timestamp(found.readTime)))
+            guard let document else {
+                bytes.writeFramed(response(nil, at: path, time))
+                continue
+            }
+            let rest = FSBatchGetDocumentsResponse.with { $0.readTime = time }
+            // The field `found`.
+            bytes.writeFramed(encoded.message(of: document, encode: self.document), as: 1, beside: rest)
         }
         return bytes
     }

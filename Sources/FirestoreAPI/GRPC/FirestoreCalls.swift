@@ -7,7 +7,7 @@ import NIOCore
 import SwiftProtobuf
 
 /// The methods of `google.firestore.v1.Firestore` as gRPC calls.
-package struct FirestoreCalls: Sendable {
+package final class FirestoreCalls: Sendable {
     let database: DatabaseID
     let service: StoreDocumentService
     private let store: DocumentStore
@@ -15,6 +15,7 @@ package struct FirestoreCalls: Sendable {
     let figures: ClientFigures
     let revocable = RevocableStreams()
     let open: OpenCalls
+    let encoded = EncodedDocuments()
     let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
     let answers: MemoryBudget?
@@ -76,7 +77,7 @@ package struct FirestoreCalls: Sendable {
         case "BatchWrite": return unary(call, batchWrite)
         case "PartitionQuery": return unary(call, partition)
         case "ListCollectionIds": return unary(call, collectionIDs)
-        case "BatchGetDocuments": return streaming(call, atOnce: { getAtOnce($0, call) }, batchGet)
+        case "BatchGetDocuments": return streaming(call, atOnce: { self.getAtOnce($0, call) }, batchGet)
         case "RunQuery": return streaming(call, runQuery)
         case "RunAggregationQuery": return streaming(call, runAggregation)
         case "Listen": return ListenCall(call, self)
@@ -117,7 +118,7 @@ package struct FirestoreCalls: Sendable {
     private func unary<Request: Message, Answer: Message>(
         _ call: GRPCCall, _ body: @escaping @Sendable (Request, Principal) async throws(DocumentError) -> Answer
     ) -> any GRPCMethod {
-        SingleCall(call) { message, answer throws(DocumentError) in
+        SingleCall(call) { [self] message, answer throws(DocumentError) in
             let principal = try await requester(call).principal
             let result = try await body(try GRPCCall.decode(message), principal)
             answer.end(with: .framed(result))
@@ -129,7 +130,7 @@ package struct FirestoreCalls: Sendable {
         _ call: GRPCCall, atOnce: (@Sendable (ByteBuffer) -> Bool)? = nil,
         _ body: @escaping @Sendable (Request, Principal, GRPCResults) async throws(DocumentError) -> Void
     ) -> any GRPCMethod {
-        SingleCall(call, atOnce: atOnce) { message, answer throws(DocumentError) in
+        SingleCall(call, atOnce: atOnce) { [self] message, answer throws(DocumentError) in
             let principal = try await requester(call).principal
             let results = GRPCResults(answer)
             do throws(DocumentError) {

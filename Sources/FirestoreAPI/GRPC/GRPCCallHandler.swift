@@ -6,7 +6,10 @@ import Sharing
 import SwiftProtobuf
 
 /// One call on an HTTP/2 stream: reads its messages and gives them to the method, in order, and writes what it answers.
-final class GRPCCallHandler: ChannelInboundHandler {
+///
+/// A stream with any other request, as the web's and those of REST, which clients send over HTTP/2 once a handshake of TLS
+/// offers it, it leaves to other handlers.
+final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
@@ -19,6 +22,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
 
     private let service: FirestoreCalls
     private let peer: SocketAddress?
+    private let serveRequest: @Sendable (any Channel) throws -> Void
     private var state = State.waitingForHeaders
     private var reader: GRPCMessageReader
     private var answer: GRPCAnswer?
@@ -34,16 +38,24 @@ final class GRPCCallHandler: ChannelInboundHandler {
     /// Messages up to this size aren't counted.
     private static let leastBytes = 4 * 1024
 
-    init(_ service: FirestoreCalls, peer: SocketAddress?) {
+    /// - Parameter serveRequest: adds the handlers of a stream with any other request.
+    init(
+        _ service: FirestoreCalls, peer: SocketAddress?, serveRequest: @escaping @Sendable (any Channel) throws -> Void
+    ) {
         self.service = service
         self.peer = peer
+        self.serveRequest = serveRequest
         reader = GRPCMessageReader(maxBytes: service.limits.messageBytes)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
-            if case .waitingForHeaders = state { begin(frame.headers, context) }
+            if case .waitingForHeaders = state {
+                let headers = CallHeaders(frame.headers)
+                guard headers.isGRPC else { return leave(data, context) }
+                begin(headers, context)
+            }
             if frame.endStream { end(context) }
         case .data(let frame):
             guard case .receiving(let method) = state, case .byteBuffer(let bytes) = frame.data else { break }
@@ -78,6 +90,16 @@ final class GRPCCallHandler: ChannelInboundHandler {
         }
     }
 
+    private func leave(_ headers: NIOAny, _ context: ChannelHandlerContext) {
+        do {
+            try serveRequest(context.channel)
+        } catch {
+            return context.close(promise: nil)
+        }
+        context.fireChannelRead(headers)
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
     /// A message that has begun must arrive within some time.
     private func watchTransfer(_ context: ChannelHandlerContext) {
         guard reader.count > 0 else {
@@ -109,10 +131,9 @@ final class GRPCCallHandler: ChannelInboundHandler {
 
     private var holder: MemoryBudget.Holder { .stranger(address) }
 
-    private func begin(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
+    private func begin(_ headers: CallHeaders, _ context: ChannelHandlerContext) {
         let answer = GRPCAnswer(context.channel)
         self.answer = answer
-        let headers = CallHeaders(headers)
         guard headers.method == "POST", headers.isCall else {
             state = .ended
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))

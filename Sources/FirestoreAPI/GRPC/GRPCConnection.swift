@@ -42,7 +42,7 @@ package struct GRPCConnection: Sendable {
             activity.value.began(stream)
             return stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(
-                    StreamRouter(service, peer: peer, serveRequest: serveRequest))
+                    GRPCCallHandler(service, peer: peer, serveRequest: serveRequest))
             }
         }
         let figures = service.figures

@@ -124,7 +124,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private func nextPart() -> ByteBuffer? {
         var part = ByteBuffer()
         while part.readableBytes < GRPCResults.partBytes, let next = nextMessage() {
-            part.writeFramed(calls.writer.listenResponse(next))
+            calls.writer.write(next, calls.encoded, to: &part)
         }
         return part.readableBytes == 0 ? nil : part
     }
@@ -328,7 +328,8 @@ extension MessageReader {
 }
 
 extension MessageWriter {
-    func listenResponse(_ response: ListenResponse) -> FSListenResponse {
+    /// Appends a framed message.
+    fileprivate func write(_ response: ListenResponse, _ encoded: EncodedDocuments, to bytes: inout ByteBuffer) {
         var message = FSListenResponse()
         switch response {
         case .targets(let change, let targets, let cause, let position):
@@ -354,10 +355,11 @@ extension MessageWriter {
             message.responseType = .targetChange(targetChange)
         case .change(let document, let targets, let removed):
             var change = FSDocumentChange()
-            change.document = self.document(document)
             change.targetIds = targets
             change.removedTargetIds = removed
-            message.responseType = .documentChange(change)
+            // The fields `document` of a DocumentChange, and `document_change` of a ListenResponse.
+            return bytes.writeFramed(
+                encoded.message(of: document, encode: self.document), as: 1, beside: change, in: 3)
         case .delete(let path, let removed, let time):
             var delete = FSDocumentDelete()
             delete.document = name(path)
@@ -376,7 +378,7 @@ extension MessageWriter {
             filter.count = Int32(clamping: count)
             message.responseType = .filter(filter)
         }
-        return message
+        bytes.writeFramed(message)
     }
 
     func writeResponse(_ response: WriteStreamResponse) -> FSWriteResponse {

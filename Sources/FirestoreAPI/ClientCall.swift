@@ -17,8 +17,8 @@ struct ClientCall: Sendable {
         self.answer = answer
     }
 
-    /// Counts what the writes of the current call take in memory until it is answered.
-    static func hold(_ writes: [Write]) throws(DocumentError) {
-        try current?.answer?.take(writes.reduce(0) { $0 + $1.weight })
+    /// Counts what the call's writes take in memory until it is answered.
+    func hold(_ writes: [Write]) throws(DocumentError) {
+        try answer?.take(writes.reduce(0) { $0 + $1.weight })
     }
 }

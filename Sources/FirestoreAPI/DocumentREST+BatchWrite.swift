@@ -21,7 +21,7 @@ extension DocumentREST {
             return writes
         }
         guard !writes.isEmpty else { return .emptyObject }
-        try ClientCall.hold(writes)
+        try ClientCall.current?.hold(writes)
         let results = try await service.batchWrite(writes, as: principal)
         var text = JSONWriter()
         text.raw("{\"writeResults\":")

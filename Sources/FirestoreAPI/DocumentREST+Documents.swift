@@ -29,7 +29,7 @@ extension DocumentREST {
         let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
         let fields = try self.fields(body, of: nil)
         let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
-        try ClientCall.hold([write])
+        try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let created = Document(
@@ -55,7 +55,7 @@ extension DocumentREST {
                 .set(fields)
             }
         let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
-        try ClientCall.hold([write])
+        try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards.
         // As with Firestore, a client that may write a document sees all of it in the response. If it was deleted in

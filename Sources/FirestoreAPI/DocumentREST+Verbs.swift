@@ -43,7 +43,7 @@ extension DocumentREST {
             }
             return (writes, transaction)
         }
-        try ClientCall.hold(writes)
+        try ClientCall.current?.hold(writes)
         let result = try await service.commit(writes, transaction: transaction, as: principal)
         var text = JSONWriter()
         text.raw("{")

@@ -84,6 +84,18 @@ package struct StoreDocumentService: DocumentService {
         try await store.commit(writes, transaction: transaction, in: context(principal)).result
     }
 
+    /// The same for a call on its event loop.
+    func commit(
+        _ writes: [Write], _ transaction: TransactionID?, as principal: Principal, in call: ClientCall,
+        completion: @escaping @Sendable (Result<CommitResult, DocumentError>) -> Void
+    ) {
+        store.commit(
+            writes, transaction: transaction, completing: nil, effects: [], in: context(principal, of: call)
+        ) { answer in
+            completion(Result { () throws(DocumentError) in try answer.get().result })
+        }
+    }
+
     package func batchWrite(
         _ writes: [Write], as principal: Principal
     ) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {

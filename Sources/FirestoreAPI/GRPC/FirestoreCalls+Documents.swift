@@ -64,7 +64,7 @@ extension FirestoreCalls {
         let path = try collection.document(request.documentID.isEmpty ? RESTAutoID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
-        try ClientCall.hold([write])
+        try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let document = Document(
@@ -81,7 +81,7 @@ extension FirestoreCalls {
             request.hasUpdateMask ? .update(fields, mask: try MessageReader.mask(request.updateMask)) : .set(fields)
         let precondition = request.hasCurrentDocument ? try MessageReader.precondition(request.currentDocument) : nil
         let write = Write(path: path, operation: operation, precondition: precondition)
-        try ClientCall.hold([write])
+        try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         // As over REST: the answer has the fields that the write left unchanged.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
@@ -113,15 +113,18 @@ extension FirestoreCalls {
     @Sendable func commit(
         _ request: FSCommitRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSCommitResponse {
+        let (writes, transaction) = try commit(request)
+        try ClientCall.current?.hold(writes)
+        return writer.commitResponse(try await service.commit(writes, transaction: transaction, as: principal))
+    }
+
+    /// What a commit asks for.
+    func commit(
+        _ request: FSCommitRequest
+    ) throws(DocumentError) -> (writes: [Write], transaction: TransactionID?) {
         try reader.check(database: request.database)
         let transaction = request.transaction.isEmpty ? nil : try MessageReader.transaction(request.transaction)
-        let writes = try reader.writes(request.writes)
-        try ClientCall.hold(writes)
-        let result = try await service.commit(writes, transaction: transaction, as: principal)
-        var response = FSCommitResponse()
-        response.writeResults = result.writeResults.map(writer.writeResult)
-        response.commitTime = MessageWriter.timestamp(result.commitTime)
-        return response
+        return (try reader.writes(request.writes), transaction)
     }
 
     @Sendable func rollback(
@@ -137,7 +140,7 @@ extension FirestoreCalls {
     ) async throws(DocumentError) -> FSBatchWriteResponse {
         try reader.check(database: request.database)
         let writes = try reader.writes(request.writes)
-        try ClientCall.hold(writes)
+        try ClientCall.current?.hold(writes)
         let results = try await service.batchWrite(writes, as: principal)
         var response = FSBatchWriteResponse()
         for result in results {
@@ -241,5 +244,14 @@ extension MessageWriter {
         status.code = Int32(error.code.rawValue)
         status.message = error.message
         return status
+    }
+}
+
+extension MessageWriter {
+    func commitResponse(_ result: CommitResult) -> FSCommitResponse {
+        var response = FSCommitResponse()
+        response.writeResults = result.writeResults.map(writeResult)
+        response.commitTime = Self.timestamp(result.commitTime)
+        return response
     }
 }

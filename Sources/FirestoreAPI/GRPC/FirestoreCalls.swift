@@ -72,7 +72,7 @@ package final class FirestoreCalls: Sendable {
         case "UpdateDocument": return unary(call, update)
         case "DeleteDocument": return unary(call, delete)
         case "BeginTransaction": return unary(call, begin)
-        case "Commit": return unary(call, commit)
+        case "Commit": return unary(call, atOnce: { self.commitAtOnce($0, call) }, commit)
         case "Rollback": return unary(call, rollback)
         case "BatchWrite": return unary(call, batchWrite)
         case "PartitionQuery": return unary(call, partition)
@@ -115,10 +115,12 @@ package final class FirestoreCalls: Sendable {
         stream.close()
     }
 
+    /// - Parameter atOnce: answers the call without a task, or returns false.
     private func unary<Request: Message, Answer: Message>(
-        _ call: GRPCCall, _ body: @escaping @Sendable (Request, Principal) async throws(DocumentError) -> Answer
+        _ call: GRPCCall, atOnce: (@Sendable (ByteBuffer) -> Bool)? = nil,
+        _ body: @escaping @Sendable (Request, Principal) async throws(DocumentError) -> Answer
     ) -> any GRPCMethod {
-        SingleCall(call) { [self] message, answer throws(DocumentError) in
+        SingleCall(call, atOnce: atOnce) { [self] message, answer throws(DocumentError) in
             let principal = try await requester(call).principal
             let result = try await body(try GRPCCall.decode(message), principal)
             answer.end(with: .framed(result))

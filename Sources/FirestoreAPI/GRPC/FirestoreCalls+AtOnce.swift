@@ -3,16 +3,17 @@ import FirestoreMessages
 import NIOCore
 import SwiftProtobuf
 
+/// Small calls that are answered on the event loop and one thread of the store: what passes from thread to thread otherwise
+/// costs more than they do.
+///
+/// Each function returns false if the call asks for more, is invalid, or its token isn't known yet.
 extension FirestoreCalls {
     private static let maxDocuments = 10
     private static let maxMessageBytes = 8 * 1024
     /// Documents up to this size together are encoded on the store's thread that has read them.
     private static let maxEncodedBytes = 16 * 1024
 
-    /// Answers a plain get of few documents on the event loop and the thread that reads them: what passes from thread to thread
-    /// otherwise costs more than the get.
-    ///
-    /// - Returns: false if the call asks for more, is invalid, or its token isn't known yet.
+    /// A plain get of few documents.
     func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
         guard message.readableBytes <= Self.maxMessageBytes, let paths = plainGet(message, call),
             let requester = principals.known(call.authorization)
@@ -30,6 +31,40 @@ extension FirestoreCalls {
             }
         }
         return true
+    }
+
+    func commitAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
+        guard message.readableBytes <= Self.maxMessageBytes, let commit = smallCommit(message, call),
+            let requester = principals.known(call.authorization)
+        else { return false }
+        if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
+        do throws(DocumentError) {
+            try call.call.hold(commit.writes)
+        } catch {
+            call.answer.end(error)
+            return true
+        }
+        service.commit(commit.writes, commit.transaction, as: requester.principal, in: call.call) { [writer] result in
+            // All commits wait for the thread that calls this.
+            call.answer.eventLoop.execute {
+                switch result {
+                case .failure(let error): call.answer.end(error)
+                case .success(let result): call.answer.end(with: .framed(writer.commitResponse(result)))
+                }
+            }
+        }
+        return true
+    }
+
+    private func smallCommit(
+        _ message: ByteBuffer, _ call: GRPCCall
+    ) -> (writes: [Write], transaction: TransactionID?)? {
+        do throws(DocumentError) {
+            if let resource = call.resource { try reader.check(database: resource) }
+            return try commit(try GRPCCall.decode(message))
+        } catch {
+            return nil
+        }
     }
 
     /// The documents of a get without options; nil for any other request.

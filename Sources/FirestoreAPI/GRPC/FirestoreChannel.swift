@@ -38,6 +38,9 @@ package struct FirestoreChannel: ServerChildChannel {
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
+            // A connection keeps its buffer, and most requests are small. It grows with what is read.
+            try channel.syncOptions?.setOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 65_536))
             let promise = channel.eventLoop.makePromise(of: Connection.self)
             let detector = ProtocolDetector { isHTTP2 in
                 if isHTTP2 {

@@ -27,8 +27,8 @@ package struct GRPCConnection: Sendable {
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
         // NIO allocates 8 bytes for each of these with the connection.
-        streams.streamResetFrameRateLimit.maximumCount = 500
-        streams.streamResetFrameRateLimit.windowLength = .seconds(1)
+        streams.streamResetFrameRateLimit.maximumCount = 200
+        streams.streamResetFrameRateLimit.windowLength = .milliseconds(400)
         streams.targetWindowSize = limits.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024

@@ -37,7 +37,10 @@ struct GRPCMessageReader {
         guard length <= maxBytes else { throw .tooLarge(Int(length)) }
         guard buffer.readableBytes >= 5 + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: 5)
-        return buffer.readSlice(length: Int(length))
+        let message = buffer.readSlice(length: Int(length))
+        // An idle stream would hold the memory of what was read last.
+        if buffer.readableBytes == 0 { buffer = ByteBuffer() }
+        return message
     }
 }
 

@@ -60,9 +60,8 @@ public enum DocumentLimits {
 
     /// Checks a field path of a mask, transform or query. Later code may then recurse along it.
     public static func check(_ field: FieldPath) throws(DocumentError) {
-        guard field.segments.count <= maxDepth + 1 else {
-            throw .invalidArgument(
-                "a field path has \(field.segments.count) names, and leads deeper than 20 levels, the limit")
+        guard field.segments.count <= maxDepth else {
+            throw .invalidArgument("a field path has \(field.segments.count) names, more than 20, the limit")
         }
         guard field.segments.reduce(field.segments.count - 1, { $0 + $1.utf8.count }) <= maxFieldPathBytes else {
             throw .invalidArgument("a field path is longer than 1,500 bytes, the limit")
@@ -77,7 +76,8 @@ public enum DocumentLimits {
         case .map(let fields):
             if let elements = value.vectorElements { return try checkVector(elements, "a filter") }
             for (name, value) in fields {
-                try checkFieldName(name)
+                // No document has an empty name, so that the filter finds none, as on Firestore.
+                if !name.isEmpty { try checkFieldName(name) }
                 try checkOperand(value)
             }
         default: return

@@ -109,7 +109,6 @@ package struct StoreDocumentService: DocumentService {
     package func ids(
         _ place: ListedIDs, after: String?, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> [String] {
-        try requireAdmin(principal)
         let context = context(principal)
         let store = store
         return try await withCheckedContinuation { continuation in

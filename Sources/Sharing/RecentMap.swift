@@ -1,26 +1,27 @@
 /// Values by key within some memory, of which those stay that are used again and again.
 ///
-/// They are in two halves: what was used since the last turn, and what wasn't since then. Once the first is full, it becomes
-/// the second, whose values are dropped.
+/// Two generations approximate a least-recently-used list: what is used goes to the young one. Once that has half of the
+/// memory, the old one is evicted, and the young one becomes old.
 package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private typealias Half = [Key: (value: Value, bytes: Int)]
+    private typealias Generation = [Key: (value: Value, bytes: Int)]
 
-    private var recent: Half = [:]
-    private var earlier: Half = [:]
-    private var recentBytes = 0
-    private var earlierBytes = 0
+    private var young: Generation = [:]
+    private var old: Generation = [:]
+    private var youngBytes = 0
+    private var oldBytes = 0
+    private var evicted: Generation = [:]
     private let maxBytes: Int
 
     /// - Parameter maxBytes: what the values may take together.
     package init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    package var bytes: Int { recentBytes + earlierBytes }
+    package var bytes: Int { youngBytes + oldBytes }
 
     /// The value, which counts as used.
     package mutating func use(_ key: Key) -> Value? {
-        if let found = recent[key] { return found.value }
-        guard let found = earlier.removeValue(forKey: key) else { return nil }
-        earlierBytes -= found.bytes
+        if let found = young[key] { return found.value }
+        guard let found = old.removeValue(forKey: key) else { return nil }
+        oldBytes -= found.bytes
         add(found.value, bytes: found.bytes, key)
         return found.value
     }
@@ -34,25 +35,32 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Returns: whether there was a value.
     @discardableResult
     package mutating func remove(_ key: Key) -> Bool {
-        if let found = recent.removeValue(forKey: key) {
-            recentBytes -= found.bytes
-        } else if let found = earlier.removeValue(forKey: key) {
-            earlierBytes -= found.bytes
+        if let found = young.removeValue(forKey: key) {
+            youngBytes -= found.bytes
+        } else if let found = old.removeValue(forKey: key) {
+            oldBytes -= found.bytes
         } else {
             return false
         }
         return true
     }
 
+    /// What was evicted last, so that a caller with a lock can free it without.
+    package mutating func takeEvicted() -> any Sendable {
+        defer { evicted = [:] }
+        return evicted
+    }
+
     package mutating func removeAll() { self = RecentMap(maxBytes: maxBytes) }
 
     private mutating func add(_ value: Value, bytes: Int, _ key: Key) {
         guard bytes <= maxBytes / 2 else { return }
-        if recentBytes + bytes > maxBytes / 2 {
-            (earlier, earlierBytes) = (recent, recentBytes)
-            (recent, recentBytes) = ([:], 0)
+        if youngBytes + bytes > maxBytes / 2 {
+            evicted = old
+            (old, oldBytes) = (young, youngBytes)
+            (young, youngBytes) = ([:], 0)
         }
-        recent[key] = (value, bytes)
-        recentBytes += bytes
+        young[key] = (value, bytes)
+        youngBytes += bytes
     }
 }

@@ -17,80 +17,120 @@ struct DocumentCacheTests {
             path: path, fields: ["n": .integer(n), "text": .string(text)], createTime: time, updateTime: time)
     }
 
-    private func reserve(_ paths: [DocumentPath], in cache: DocumentCache) throws -> DocumentCache.Reservation {
-        guard case .missing(let reservation?) = cache.find(paths) else {
-            throw DocumentError(.internal, "nothing is missing")
-        }
-        return reservation
-    }
-
     private func found(_ paths: [DocumentPath], in cache: DocumentCache) -> [Document?]? {
-        switch cache.find(paths) {
-        case .found(let known, _): return known.map(\.document)
-        case .missing(let reservation):
-            if let reservation { cache.settle(reservation, paths, nil) }
-            return nil
-        }
+        cache.find(paths)?.documents.map(\.document)
     }
 
     @Test func whatWasReadIsFoundUntilItChanges() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        cache.settle(try reserve(paths, in: cache), paths, [document(paths[0], 1), nil])
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
         #expect(found(paths, in: cache) == [document(paths[0], 1), nil])
         cache.willChange([paths[1]])
         #expect(found(paths, in: cache) == nil)
         #expect(found([paths[0]], in: cache) == [document(paths[0], 1)])
         cache.committed([(paths[1], document(paths[1], 2))], version: 2)
-        guard case .found(let known, version: 2) = cache.find(paths) else {
-            Issue.record("the new state isn't found")
-            return
-        }
-        #expect(known.map(\.document) == [document(paths[0], 1), document(paths[1], 2)])
+        #expect(found(paths, in: cache) == [document(paths[0], 1), document(paths[1], 2)])
+        #expect(cache.find(paths)?.version == 2)
+        // Twice in one batch, and then deleted.
+        cache.willChange([paths[1]])
+        cache.willChange([paths[1]])
+        cache.committed([(paths[1], document(paths[1], 3)), (paths[1], document(paths[1], 4))], version: 4)
+        #expect(found([paths[1]], in: cache) == [document(paths[1], 4)])
+        cache.willChange([paths[1]])
+        cache.committed([(paths[1], nil)], version: 5)
+        #expect(found([paths[1]], in: cache) == [nil])
+        // What has become large leaves.
+        cache.willChange([paths[1]])
+        cache.committed([(paths[1], document(paths[1], 6, padding: 20_000))], version: 6)
+        #expect(found([paths[1]], in: cache) == nil)
     }
 
-    @Test func whatChangedSinceAReadBeganIsNotAdded() throws {
+    @Test func whatChangedAfterASnapshotIsNotAddedFromIt() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        let early = try reserve(paths, in: cache)
+        let newest: (DocumentPath) -> Int64 = { [path = paths[0]] in $0 == path ? 2 : 1 }
         cache.willChange([paths[0]])
-        // Neither does it count for a read that begins before the change is durable, nor for a later one.
-        let during = try reserve(paths, in: cache)
-        cache.committed([(paths[0], document(paths[0], 2))], version: 2)
-        let late = try reserve(paths, in: cache)
-        cache.settle(early, paths, [document(paths[0], 1), nil])
-        cache.settle(during, paths, [document(paths[0], 1), nil])
+        // The change is on its way, and not even known as the document's newest yet.
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
         #expect(found([paths[0]], in: cache) == nil)
-        cache.settle(late, paths, [document(paths[0], 2), nil])
+        cache.committed([(paths[0], document(paths[0], 2))], version: 2)
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1, newest: newest)
+        #expect(found([paths[0]], in: cache) == nil)
+        #expect(found([paths[1]], in: cache) == [nil])
+        cache.add([document(paths[0], 2), nil], at: paths, version: 2, newest: newest)
         #expect(found(paths, in: cache) == [document(paths[0], 2), nil])
     }
 
     @Test func whatWasRolledBackMustBeReadAgain() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        cache.settle(try reserve(paths, in: cache), paths, [document(paths[0], 1), nil])
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
         cache.willChange(paths)
         cache.rolledBack()
         #expect(found([paths[0]], in: cache) == nil)
-        cache.settle(try reserve(paths, in: cache), paths, [document(paths[0], 1), nil])
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
         #expect(found(paths, in: cache) == [document(paths[0], 1), nil])
+    }
+
+    /// A read that has seen a commit is never followed by one of an earlier time.
+    @Test func timesNeverGoBack() throws {
+        let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
+        cache.add([document(paths[0], 1)], at: [paths[0]], version: 1) { _ in 1 }
+        cache.willChange([paths[1]])
+        cache.saw(2)
+        #expect(cache.find([paths[0]])?.version == 2)
+        cache.committed([(paths[1], nil)], version: 2)
+        #expect(cache.find([paths[0]])?.version == 2)
     }
 
     @Test func memoryIsBounded() throws {
         let cache = DocumentCache(version: 1, maxBytes: 100_000)
         let hot = try DocumentPath("c/hot")
-        cache.settle(try reserve([hot], in: cache), [hot], [document(hot, 1)])
+        cache.add([document(hot, 1)], at: [hot], version: 1) { _ in 1 }
         for n in 0..<1000 {
             let path = try DocumentPath("c/d\(n)")
-            cache.settle(try reserve([path], in: cache), [path], [document(path, 1, padding: 1000)])
+            cache.add([document(path, 1, padding: 1000)], at: [path], version: 1) { _ in 1 }
             // What is read again and again stays.
             #expect(found([hot], in: cache) != nil)
-            #expect(cache.bytes <= 105_000)
+            #expect(cache.bytes <= 100_000)
         }
         #expect(try found([DocumentPath("c/d999")], in: cache) != nil)
         #expect(try found([DocumentPath("c/d0")], in: cache) == nil)
-        let large = try DocumentPath("c/large")
-        cache.settle(try reserve([large], in: cache), [large], [document(large, 1, padding: 20_000)])
-        #expect(found([large], in: cache) == nil)
+        let large = try (0..<2).map { try DocumentPath("c/large\($0)") }
+        cache.add(large.map { document($0, 1, padding: 10_000) }, at: large, version: 1) { _ in 1 }
+        #expect(found([large[0]], in: cache) != nil)
+        // Together they would hold up the caller's thread.
+        #expect(found(large, in: cache) == nil)
         cache.close()
+        cache.add([document(hot, 1)], at: [hot], version: 1) { _ in 1 }
         #expect(cache.bytes == 0 && found([hot], in: cache) == nil)
+    }
+
+    @Test func clientsAreNeverAnsweredFromIt() async throws {
+        try await withStore { test in
+            try await test.set("c/a", [:])
+            for _ in 0..<3 { #expect(try await test.get("c/a") != nil) }
+            #expect(test.store.parts.cache.find([paths[0]]) != nil)
+            let client = OperationContext(owner: 1, policy: Nobody())
+            #expect(await refusal { _ = try await test.get("c/a", context: client) }?.code == .permissionDenied)
+        }
+    }
+
+    private struct Nobody: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            throw DocumentError(.permissionDenied, "nobody may")
+        }
+    }
+
+    @Test func aFailedCommitLeavesNoTrace() async throws {
+        let engine = FailingEngine()
+        try await withStore(engine: engine) { test in
+            try await test.set("c/a", ["n": .integer(1)])
+            for _ in 0..<2 { #expect(try await test.get("c/a")?.fields == ["n": .integer(1)]) }
+            engine.fails.withLock { $0 = true }
+            #expect(await refusal { try await test.set("c/a", ["n": .integer(2)]) } != nil)
+            engine.fails.withLock { $0 = false }
+            for _ in 0..<3 { #expect(try await test.get("c/a")?.fields == ["n": .integer(1)]) }
+            #expect(test.store.parts.cache.find([paths[0]]) != nil)
+        }
     }
 
     /// Two documents of each writer always change together, and each reader sees whole commits, in their order, and all that
@@ -104,6 +144,9 @@ struct DocumentCacheTests {
                 for _ in 0..<4 { group.addTask { try await pairs.read(from: test) } }
                 try await group.waitForAll()
             }
+            // Most are here once nothing changes.
+            for pair in pairs.paths { _ = try await test.store.get(pair, .strong, in: OperationContext()) }
+            #expect(pairs.paths.allSatisfy { test.store.parts.cache.find($0) != nil })
         }
     }
 }
@@ -128,6 +171,7 @@ private final class Pairs: Sendable {
 
     func read(from test: TestStore) async throws {
         var seen = [Int64](repeating: 0, count: paths.count)
+        var time = Timestamp(microseconds: 0)
         while ended.load(ordering: .sequentiallyConsistent) < paths.count {
             let writer = Int.random(in: paths.indices)
             let least = max(acknowledged.withLock { $0[writer] }, seen[writer])
@@ -139,6 +183,8 @@ private final class Pairs: Sendable {
             #expect(Set(numbers).count == 1, "half a commit")
             #expect(numbers[0] >= least, "an old state")
             #expect(answer.documents.allSatisfy { $0.map { $0.updateTime <= answer.readTime } ?? true })
+            #expect(answer.readTime >= time)
+            time = answer.readTime
             seen[writer] = numbers[0]
             await Task.yield()
         }

@@ -34,8 +34,8 @@ struct FieldNameTests {
     }
 
     @Test(arguments: [
-        (FieldPath(segments: Array(repeating: "a", count: 22)), "20 levels"),
-        (FieldPath(segments: Array(repeating: "a", count: 50_000)), "20 levels"),
+        (FieldPath(segments: Array(repeating: "a", count: 21)), "more than 20"),
+        (FieldPath(segments: Array(repeating: "a", count: 50_000)), "more than 20"),
         (FieldPath(segments: Array(repeating: String(repeating: "a", count: 750), count: 2)), "1,500 bytes"),
         (FieldPath(segments: [kelvin]), "NFC"),
         (FieldPath(segments: ["a", "e\u{301}"]), "NFC"),
@@ -49,7 +49,7 @@ struct FieldNameTests {
     }
 
     @Test(arguments: [
-        FieldPath(segments: Array(repeating: "a", count: 21)),
+        FieldPath(segments: Array(repeating: "a", count: 20)),
         FieldPath(segments: [String(repeating: "a", count: 1500)]),
         FieldPath(segments: ["\u{e9}", "Straße", "名前", "이름", "🙂"]),
     ])

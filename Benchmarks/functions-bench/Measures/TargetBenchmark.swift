@@ -21,11 +21,13 @@ struct TargetBenchmark: Benchmark {
         var section = Section(
             "Listen over gRPC: targets over \(Self.connections) connections",
             notes: [
-                "reference: a bare NIO server that sends the same bytes to the same number of connections, without commit",
                 "the time includes the commit: of one document, or of one for each query",
+                "reference: the same commit while nobody listens, and a bare NIO server that sends the same bytes to as "
+                    + "many connections",
             ])
         for audience in Audience.allCases {
-            for targets in [1000, 10_000] {
+            // 100 is one for each connection, as libraries do: they listen to a query once.
+            for targets in audience == .one ? [100, 1000, 10_000] : [1000, 10_000] {
                 let folder = try folder("\(audience)-\(targets)", in: directory)
                 try await HostProcess.with([], in: folder) { host in
                     try await measure(audience, targets, host, in: folder, &section)
@@ -46,6 +48,13 @@ struct TargetBenchmark: Benchmark {
         let count = audience == .one ? 1 : targets
         try await documents.store(
             (0..<count).map { Documents.set("heard/d\($0)", #""number":{"integerValue":"\#($0)"}"#) })
+        var alone: [Double] = []
+        for round in 0..<pace.count(20, quick: 8) {
+            let start = ContinuousClock.now
+            let answer = try await Load.ask(Self.commit(count, round: -1 - round, documents), of: host.ports.firestore)
+            alone.append((ContinuousClock.now - start).seconds)
+            guard answer.status == 200 else { throw LoadError("the commit failed") }
+        }
         let audienceOfAll = try await ListenAudience.connect(Self.connections, to: host.ports.firestore)
         try await audienceOfAll.add(targets) { number in
             audience == .one ? Self.all() : Self.own(number)
@@ -53,12 +62,7 @@ struct TargetBenchmark: Benchmark {
         var times: [Double] = []
         var bytes = ByteBuffer()
         for round in 0..<pace.count(20, quick: 8) {
-            let writes = (0..<count).map { number in
-                Documents.set(
-                    "heard/d\(number)",
-                    #""number":{"integerValue":"\#(number)"},"round":{"integerValue":"\#(round)"}"#)
-            }
-            let request = documents.commit(writes)
+            let request = Self.commit(count, round: round, documents)
             let start = ContinuousClock.now
             async let answer = Load.ask(request, of: host.ports.firestore)
             let (last, message) = try await audienceOfAll.changes(count: targets)
@@ -67,11 +71,22 @@ struct TargetBenchmark: Benchmark {
             guard try await answer.status == 200 else { throw LoadError("the commit failed") }
         }
         try await audienceOfAll.close()
-        let reference = try await Self.broadcast(bytes, pace: pace, in: folder)
+        let reference = LoadReport.median(alone) + (try await Self.broadcast(bytes, pace: pace, in: folder))
         section.add(
             Row(
                 "\(targets) \(audience.rawValue): p50", .milliseconds(LoadReport.median(times)),
-                beside: audience == .one ? .milliseconds(reference) : nil))
+                beside: audience == .one ? .milliseconds(reference) : nil,
+                aim: audience == .one ? .ratioAtMost(1.5) : nil))
+    }
+
+    /// A commit that changes all of the documents.
+    private static func commit(_ count: Int, round: Int, _ documents: Documents) -> ByteBuffer {
+        documents.commit(
+            (0..<count).map { number in
+                Documents.set(
+                    "heard/d\(number)",
+                    #""number":{"integerValue":"\#(number)"},"round":{"integerValue":"\#(round)"}"#)
+            })
     }
 
     private static func all() -> FSStructuredQuery {

@@ -114,8 +114,8 @@ final class CommitWriter: @unchecked Sendable {
         versions.keep()
         history = batch.history
         generations = generations.updated(by: kinds)
-        if let version = batch.lastLogged { pipeline.signal.publish(version) }
         for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
+        if let version = batch.lastLogged { pipeline.signal.publish(version) }
         batch.outbox.publish(to: pipeline.outbox)
         batch.answer(nil)
     }

@@ -91,8 +91,9 @@ package final class ListenerGroup: Sendable {
             }
             var news: [(member: Int32, news: News)] = []
             var later: [Int32] = []
-            for (member, mailbox) in ready where take(from: mailbox, of: member, upTo: time, &news) {
-                later.append(member)
+            for (member, mailbox) in ready {
+                let hasMore = take(from: mailbox, of: member, upTo: time, &news)
+                if hasMore { later.append(member) }
             }
             if !later.isEmpty {
                 // These belong to commits that not all members know yet.

@@ -2,57 +2,43 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// The newest state of documents that were read lately, for reads that have no policy: what passes between threads for
-/// the read of a document costs more than the document.
+/// The newest states of documents that were read lately, for reads that have no policy: what passes between threads for the
+/// read of a document costs more than the document.
 ///
-/// What is here holds in every state from the last commit's on. What a batch changes isn't here from before the batch is
-/// durable until after: otherwise a caller that has seen the new state elsewhere could be given the old one.
+/// Every state here is current as of the last durable commit. A document leaves the cache before its change becomes durable,
+/// and returns afterwards: otherwise a caller that has seen the new state elsewhere could be given the old one.
 final class DocumentCache: Sendable {
-    enum Finding {
-        case found([Known], version: Int64)
-        /// - Parameter reservation: for what a reader will find instead; nil if it isn't wanted.
-        case missing(Reservation?)
-    }
-
     /// The state of one document.
     struct Known: Sendable {
         /// Nil if it doesn't exist.
         let document: Document?
+        /// As a ``ReadBudget`` counts it.
         let weight: Int
-    }
 
-    /// The right to add what is read after it was given, unless it has changed by then.
-    struct Reservation: Sendable {
-        fileprivate let number: UInt64
-    }
-
-    private struct State {
-        /// The version of the last durable commit.
-        var version: Int64
-        var known: RecentMap<DocumentPath, Known>
-        var reserved: [DocumentPath: UInt64] = [:]
-        var reservations: UInt64 = 0
-        /// What the open batch changes, and whether it was here.
-        var changing: [DocumentPath: Bool] = [:]
-        var isClosed = false
-
-        mutating func add(_ document: Document?, weight: Int, _ path: DocumentPath) {
-            guard weight <= DocumentCache.maxDocumentBytes, !isClosed else { return }
-            known.set(
-                Known(document: document, weight: weight), bytes: 256 + path.string.utf8.count + weight, for: path)
+        init(_ document: Document?, at path: DocumentPath) {
+            self.document = document
+            weight = document?.weight ?? ReadBudget.weight(ofMissing: path)
         }
     }
 
-    /// Reads of more documents, and larger documents, cost more than what they would be spared.
+    /// What is found for a read, in one state of all documents.
+    struct Found: Sendable {
+        let documents: [Known]
+        let version: Int64
+    }
+
+    /// Reads of more documents cost more than what they would be spared, and larger answers would hold up the caller's thread.
     private static let maxDocuments = 10
-    private static let maxDocumentBytes = 16 * 1024
-    private static let maxReservations = 10_000
+    fileprivate static let maxAnswerBytes = 16 * 1024
 
     private let state: Mutex<State>
+    /// The newest version that any read has seen, which may be that of a commit whose callers are still to be told.
+    private let seen: Atomic<Int64>
 
     /// - Parameter maxBytes: what all documents may take in memory, about.
     init(version: Int64, maxBytes: Int) {
-        state = Mutex(State(version: version, known: RecentMap(maxBytes: maxBytes)))
+        state = Mutex(State(version: version, maxBytes: maxBytes))
+        seen = Atomic(version)
     }
 
     /// About the memory that the documents take.
@@ -60,78 +46,108 @@ final class DocumentCache: Sendable {
 
     // MARK: Reads
 
-    /// The documents in one state, which is at least as new as the call.
-    func find(_ paths: [DocumentPath]) -> Finding {
-        guard paths.count <= Self.maxDocuments else { return .missing(nil) }
-        return state.withLock { state in
-            guard !state.isClosed else { return .missing(nil) }
-            var found: [Known] = []
-            found.reserveCapacity(paths.count)
-            for path in paths {
-                guard let known = state.known.use(path) else { return .missing(reserve(paths, &state)) }
-                found.append(known)
-            }
-            return .found(found, version: state.version)
+    /// The documents, in a state at least as new as the call; nil unless all are known.
+    func find(_ paths: [DocumentPath]) -> Found? {
+        guard paths.count <= Self.maxDocuments else { return nil }
+        // What is evicted is freed without the lock, here and below.
+        let (documents, version, _) = state.withLock { state in
+            (state.find(paths), state.version, state.known.takeEvicted())
         }
+        guard let documents else { return nil }
+        // A read of another snapshot may have seen a later state, in which these documents are the same.
+        return Found(documents: documents, version: max(version, seen.load(ordering: .sequentiallyConsistent)))
     }
 
-    private func reserve(_ paths: [DocumentPath], _ state: inout State) -> Reservation? {
-        guard state.reserved.count < Self.maxReservations else { return nil }
-        state.reservations += 1
-        // Not instead of an earlier one: of many reads at a time, the last would always be yet to come.
-        for path in paths where state.reserved[path] == nil && state.changing[path] == nil {
-            state.reserved[path] = state.reservations
-        }
-        return Reservation(number: state.reservations)
-    }
+    /// Notes the version of a snapshot that a read sees.
+    func saw(_ version: Int64) { seen.max(version, ordering: .sequentiallyConsistent) }
 
-    /// Ends a reservation.
+    /// Adds what a read has found in a snapshot.
     ///
-    /// - Parameter documents: what was read; nil if nothing was.
-    func settle(_ reservation: Reservation, _ paths: [DocumentPath], _ documents: [Document?]?) {
-        let weights = documents?.map { $0?.weight ?? 0 }
-        state.withLock { state in
-            for (index, path) in paths.enumerated() where state.reserved[path] == reservation.number {
-                state.reserved[path] = nil
-                if let documents, let weights { state.add(documents[index], weight: weights[index], path) }
-            }
+    /// - Parameters:
+    ///   - version: the snapshot's.
+    ///   - newest: an upper bound for the version of a document's last change, also of one that isn't durable yet. It must
+    ///     know of a change before ``willChange(_:)`` is called.
+    func add(
+        _ documents: [Document?], at paths: [DocumentPath], version: Int64, newest: (DocumentPath) -> Int64
+    ) {
+        guard paths.count <= Self.maxDocuments else { return }
+        let found = zip(paths, documents).map { ($0, Known($1, at: $0)) }
+        _ = state.withLock { state in
+            for (path, known) in found where newest(path) <= version { state.add(known, path) }
+            return state.known.takeEvicted()
         }
     }
 
     // MARK: Commits
 
     /// Called before the changes become durable.
-    func willChange(_ changes: some Sequence<DocumentPath>) {
-        state.withLock { state in
-            for path in changes {
-                state.reserved[path] = nil
-                let wasHere = state.known.remove(path)
-                state.changing[path] = wasHere || state.changing[path] ?? false
-            }
-        }
-    }
+    func willChange(_ changes: some Sequence<DocumentPath>) { state.withLock { $0.willChange(changes) } }
 
-    /// Called once the batch is durable, before anyone is told.
+    /// Called once the batch is durable.
     ///
-    /// - Parameter documents: the last states of what has changed.
+    /// - Parameter documents: the states of what has changed, the last one of each last.
     func committed(_ documents: some Sequence<(path: DocumentPath, state: Document?)>, version: Int64) {
-        state.withLock { state in
-            state.version = version
-            var states: [DocumentPath: Document?] = [:]
-            for (path, document) in documents where state.changing[path] ?? false { states[path] = .some(document) }
-            state.changing = [:]
-            for (path, document) in states { state.add(document, weight: document?.weight ?? 0, path) }
+        // Only the writer's thread, which calls this, changes what is changing.
+        let wanted = state.withLock { $0.changing.filter(\.value) }
+        var states: [DocumentPath: Document?] = [:]
+        if !wanted.isEmpty { for (path, document) in documents where wanted[path] != nil { states[path] = document } }
+        let known = states.map { ($0.key, Known($0.value, at: $0.key)) }
+        _ = state.withLock { state in
+            state.committed(known, version: version)
+            return state.known.takeEvicted()
         }
+        saw(version)
     }
 
     /// Called when nothing of the batch was kept.
     func rolledBack() { state.withLock { $0.changing = [:] } }
 
-    func close() {
-        state.withLock { state in
-            state.isClosed = true
-            state.known.removeAll()
-            state.reserved = [:]
+    func close() { state.withLock { $0.close() } }
+}
+
+/// What is known, without a lock.
+private struct State {
+    /// The version of the last durable commit.
+    private(set) var version: Int64
+    var known: RecentMap<DocumentPath, DocumentCache.Known>
+    /// What the open batch changes, and whether it was known.
+    var changing: [DocumentPath: Bool] = [:]
+    private var isClosed = false
+
+    init(version: Int64, maxBytes: Int) {
+        self.version = version
+        known = RecentMap(maxBytes: maxBytes)
+    }
+
+    mutating func find(_ paths: [DocumentPath]) -> [DocumentCache.Known]? {
+        var (found, bytes) = ([DocumentCache.Known](), 0)
+        found.reserveCapacity(paths.count)
+        for path in paths {
+            guard let next = known.use(path) else { return nil }
+            bytes += next.weight
+            guard bytes <= DocumentCache.maxAnswerBytes else { return nil }
+            found.append(next)
         }
+        return found
+    }
+
+    mutating func add(_ document: DocumentCache.Known, _ path: DocumentPath) {
+        guard !isClosed, changing[path] == nil, document.weight <= DocumentCache.maxAnswerBytes else { return }
+        known.set(document, bytes: 256 + document.weight, for: path)
+    }
+
+    mutating func willChange(_ changes: some Sequence<DocumentPath>) {
+        for path in changes { changing[path] = known.remove(path) || changing[path] ?? false }
+    }
+
+    mutating func committed(_ documents: [(DocumentPath, DocumentCache.Known)], version: Int64) {
+        self.version = version
+        changing = [:]
+        for (path, document) in documents { add(document, path) }
+    }
+
+    mutating func close() {
+        isClosed = true
+        known.removeAll()
     }
 }

@@ -29,6 +29,7 @@ final class DocumentParts: Sendable {
     ///
     /// - Throws: `StorageError` if its catalog of indexes is damaged.
     func view(of snapshot: Snapshot) throws -> DocumentView {
+        cache.saw(snapshot.version)
         let generation = snapshot.generations[DocumentWriter.self] ?? 0
         let catalog = try catalog.withLock { known in
             if known.generation != generation {

@@ -9,8 +9,6 @@ struct GetRead: DocumentRead {
     let paths: [DocumentPath]
     let consistency: ReadConsistency
     let context: OperationContext
-    /// The place of the documents in the cache.
-    var reservation: DocumentCache.Reservation?
     let completion: DocumentStore.Completion<DocumentsAnswer>
 
     var readTime: Timestamp? { consistency.time }
@@ -47,13 +45,15 @@ struct GetRead: DocumentRead {
             try budget.take(document, at: path)
             return document
         }
+        if consistency == .strong, context.policy == nil {
+            store.parts.cache.add(documents, at: paths, version: version) { path in
+                store.parts.transactions.withLock { $0.changes.newest(of: path) }
+            }
+        }
         return DocumentsAnswer(documents: documents, readTime: state.time)
     }
 
-    func complete(_ result: Result<DocumentsAnswer, DocumentError>) {
-        if let reservation { store.parts.cache.settle(reservation, paths, try? result.get().documents) }
-        completion(result)
-    }
+    func complete(_ result: Result<DocumentsAnswer, DocumentError>) { completion(result) }
 }
 
 struct QueryRead: DocumentRead {

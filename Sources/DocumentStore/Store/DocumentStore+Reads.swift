@@ -7,32 +7,22 @@ extension DocumentStore {
         _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<DocumentsAnswer>
     ) {
-        var reservation: DocumentCache.Reservation?
-        if consistency == .strong, context.policy == nil {
-            switch parts.cache.find(paths) {
-            case .found(let known, let version):
-                return completion(answer(paths, known, Timestamp(microseconds: version), context))
-            case .missing(let wanted): reservation = wanted
-            }
+        if consistency == .strong, context.policy == nil, let found = parts.cache.find(paths) {
+            return completion(answer(found, context))
         }
         submit(
-            GetRead(
-                store: self, paths: paths, consistency: consistency, context: context, reservation: reservation,
-                completion: completion))
+            GetRead(store: self, paths: paths, consistency: consistency, context: context, completion: completion))
     }
 
     private func answer(
-        _ paths: [DocumentPath], _ known: [DocumentCache.Known], _ time: Timestamp, _ context: OperationContext
+        _ found: DocumentCache.Found, _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError> {
-        do throws(DocumentError) {
+        Result { () throws(DocumentError) in
             if context.cancellation?.isCancelled ?? false { throw .callerLeft }
             var budget = ReadBudget(configuration.maxReadBytes, answer: context.answer)
-            for (path, known) in zip(paths, known) {
-                try budget.take(known.document == nil ? ReadBudget.weight(ofMissing: path) : known.weight)
-            }
-            return .success(DocumentsAnswer(documents: known.map(\.document), readTime: time))
-        } catch {
-            return .failure(error)
+            for known in found.documents { try budget.take(known.weight) }
+            return DocumentsAnswer(
+                documents: found.documents.map(\.document), readTime: Timestamp(microseconds: found.version))
         }
     }
 

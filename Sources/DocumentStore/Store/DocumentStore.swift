@@ -63,7 +63,10 @@ package final class DocumentStore: DocumentBackend {
     package func start() throws { try pipeline.start() }
 
     /// Finishes the accepted operations, refuses new ones, and ends the pipeline's threads. The engine stays open.
-    package func shutdown() async { await pipeline.shutdown() }
+    package func shutdown() async {
+        parts.cache.close()
+        await pipeline.shutdown()
+    }
 
     /// The documents' part of a commit that also has parts of other kinds. For one commit, on the writer's thread. The
     /// policy and owner are those of the commit.

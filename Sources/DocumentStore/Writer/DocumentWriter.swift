@@ -42,8 +42,8 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     /// Records the changes of a commit.
     func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
         batch.add(bytes: applied.reduce(0) { $0 + $1.bytes })
-        parts.cache.willChange(applied.lazy.map(\.change.path))
         parts.transactions.withLock { $0.applied(applied) }
+        parts.cache.willChange(applied.lazy.map(\.change.path))
         changes.append(applied)
     }
 
@@ -114,7 +114,6 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     }
 
     func shutDown() async {
-        parts.cache.close()
         parts.listeners.close(CommitPipeline.shutDown)
         await threads.withLock { $0.end(of: "documents.listeners") }.wait()
     }

@@ -26,9 +26,10 @@ struct CallHeaders {
         }
     }
 
-    /// Whether the request is a call of gRPC, and none of its variant for the web.
+    /// Whether the request is a gRPC call, not gRPC-Web.
     var isGRPC: Bool {
-        let type = contentType.hasPrefix("application/grpc") ? contentType : contentType.lowercased()
+        if contentType == "application/grpc" { return true }
+        let type = contentType.lowercased()
         return type.hasPrefix("application/grpc") && !type.hasPrefix("application/grpc-web")
     }
 

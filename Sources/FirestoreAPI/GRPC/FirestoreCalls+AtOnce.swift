@@ -3,8 +3,8 @@ import FirestoreMessages
 import NIOCore
 import SwiftProtobuf
 
-/// Small calls that are answered on the event loop and one thread of the store: what passes from thread to thread otherwise
-/// costs more than they do.
+/// Small calls that are answered on the event loop and at most one thread of the store: what passes from thread to thread
+/// otherwise costs more than they do.
 ///
 /// Each function returns false if the call asks for more, is invalid, or its token isn't known yet.
 extension FirestoreCalls {
@@ -15,8 +15,8 @@ extension FirestoreCalls {
 
     /// A plain get of few documents.
     func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
-        guard message.readableBytes <= Self.maxMessageBytes, let paths = plainGet(message, call),
-            let requester = principals.known(call.authorization)
+        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
+            let paths = plainGet(message, call)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         service.get(paths, as: requester.principal, in: call.call) { [self] result in
@@ -34,8 +34,8 @@ extension FirestoreCalls {
     }
 
     func commitAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
-        guard message.readableBytes <= Self.maxMessageBytes, let commit = smallCommit(message, call),
-            let requester = principals.known(call.authorization)
+        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
+            let commit = smallCommit(message, call)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         do throws(DocumentError) {
@@ -61,7 +61,7 @@ extension FirestoreCalls {
     ) -> (writes: [Write], transaction: TransactionID?)? {
         do throws(DocumentError) {
             if let resource = call.resource { try reader.check(database: resource) }
-            return try commit(try GRPCCall.decode(message))
+            return try reader.commitRequest(try GRPCCall.decode(message))
         } catch {
             return nil
         }

@@ -113,18 +113,9 @@ extension FirestoreCalls {
     @Sendable func commit(
         _ request: FSCommitRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSCommitResponse {
-        let (writes, transaction) = try commit(request)
+        let (writes, transaction) = try reader.commitRequest(request)
         try ClientCall.current?.hold(writes)
         return writer.commitResponse(try await service.commit(writes, transaction: transaction, as: principal))
-    }
-
-    /// What a commit asks for.
-    func commit(
-        _ request: FSCommitRequest
-    ) throws(DocumentError) -> (writes: [Write], transaction: TransactionID?) {
-        try reader.check(database: request.database)
-        let transaction = request.transaction.isEmpty ? nil : try MessageReader.transaction(request.transaction)
-        return (try reader.writes(request.writes), transaction)
     }
 
     @Sendable func rollback(
@@ -244,6 +235,16 @@ extension MessageWriter {
         status.code = Int32(error.code.rawValue)
         status.message = error.message
         return status
+    }
+}
+
+extension MessageReader {
+    func commitRequest(
+        _ message: FSCommitRequest
+    ) throws(DocumentError) -> (writes: [Write], transaction: TransactionID?) {
+        try check(database: message.database)
+        let transaction = message.transaction.isEmpty ? nil : try Self.transaction(message.transaction)
+        return (try writes(message.writes), transaction)
     }
 }
 

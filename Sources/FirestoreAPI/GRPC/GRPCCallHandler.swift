@@ -7,8 +7,8 @@ import SwiftProtobuf
 
 /// One call on an HTTP/2 stream: reads its messages and gives them to the method, in order, and writes what it answers.
 ///
-/// A stream with any other request, as the web's and those of REST, which clients send over HTTP/2 once a handshake of TLS
-/// offers it, it leaves to other handlers.
+/// Leaves streams with other requests, such as gRPC-Web and REST, to other handlers: clients send them over HTTP/2 once a
+/// handshake of TLS offers it.
 final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload

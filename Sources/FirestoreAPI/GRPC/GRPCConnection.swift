@@ -26,9 +26,10 @@ package struct GRPCConnection: Sendable {
         connection.maximumRecentlyResetStreams = 128
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
-        // NIO allocates 8 bytes for each of these with the connection.
-        streams.streamResetFrameRateLimit.maximumCount = 200
-        streams.streamResetFrameRateLimit.windowLength = .milliseconds(400)
+        // A client may end all of its streams at once, begin as many and end those; beyond that, it keeps the host busy with
+        // calls that it doesn't wait for. NIO allocates 8 bytes for each.
+        streams.streamResetFrameRateLimit.maximumCount = max(2 * limits.callsPerConnection, 2000)
+        streams.streamResetFrameRateLimit.windowLength = .seconds(2)
         streams.targetWindowSize = limits.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024

@@ -120,17 +120,27 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         (early, earlyBytes) = ([], 0)
     }
 
-    /// The next messages, which leave together; nil if there are none.
-    private func nextPart() -> ByteBuffer? {
+    /// Sends the next messages, which leave together.
+    ///
+    /// - Returns: false if there are none.
+    private func sendPart() -> Bool {
         var part = ByteBuffer()
-        while part.readableBytes < GRPCResults.partBytes, let next = nextMessage() {
-            calls.writer.write(next, calls.encoded, to: &part)
+        let result = Result { () throws(DocumentError) in
+            while part.readableBytes < GRPCResults.partBytes, let next = try nextMessage() {
+                calls.writer.write(next, calls.encoded, to: &part)
+            }
         }
-        return part.readableBytes == 0 ? nil : part
+        let isEmpty = part.readableBytes == 0
+        if !isEmpty { call.answer.send([part]) }
+        guard case .failure(let error) = result else { return !isEmpty }
+        fail(error)
+        return false
     }
 
-    /// The next message; nil if there is none, or there is too much.
-    private func nextMessage() -> ListenResponse? {
+    /// The next message; nil if there is none.
+    ///
+    /// - Throws: `resourceExhausted` if there is too much.
+    private func nextMessage() throws(DocumentError) -> ListenResponse? {
         if let next = pending.withLock({ $0.messages.popLast() }) { return next }
         let (known, holder) = pending.withLock { pending in
             defer { pending.held = 0 }
@@ -141,8 +151,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         let bytes = messages.reduce(0) { $0 + $1.weight }
         let held = bytes > ClientAnswer.leastBytes ? bytes : 0
         guard calls.answers?.take(held, for: holder) ?? true else {
-            fail(DocumentError(.resourceExhausted, "too much waits for this client, or for all; listen again later"))
-            return nil
+            throw DocumentError(.resourceExhausted, "too much waits for this client, or for all; listen again later")
         }
         return pending.withLock { pending in
             pending = (messages.reversed(), held, holder)
@@ -177,7 +186,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         }
         guard isMine else { return }
         while true {
-            while call.answer.isWritable, let part = nextPart() { call.answer.send([part]) }
+            while call.answer.isWritable, sendPart() {}
             let isDone = pumping.withLock { pumping in
                 defer { pumping.again = false }
                 if !pumping.again { pumping.isRunning = false }
@@ -189,7 +198,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 }
 
 /// A Write stream as a call.
-final class WriteCall: GRPCMethod, @unchecked Sendable {
+final class WriteCall: GRPCMethod {
     var isSingle: Bool { false }
 
     private let call: GRPCCall

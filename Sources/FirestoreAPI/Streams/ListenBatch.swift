@@ -23,7 +23,11 @@ struct ListenBatch {
         mutating func set(_ place: Place, in id: Int32) {
             // News come by the numbers of their targets.
             if places.last.map({ $0.id < id }) ?? true { return places.append((id, place)) }
-            let index = places.firstIndex { $0.id >= id } ?? places.endIndex
+            var (index, end) = (0, places.count - 1)
+            while index < end {
+                let middle = (index + end) / 2
+                if places[middle].id < id { index = middle + 1 } else { end = middle }
+            }
             if places[index].id == id { places[index].place = place } else { places.insert((id, place), at: index) }
         }
     }
@@ -62,6 +66,7 @@ struct ListenBatch {
     /// Forgets what a target has so far.
     mutating func drop(_ id: Int32) {
         counts[id] = nil
+        guard !entries.isEmpty else { return }
         for index in entries.indices { entries[index].places.removeAll { $0.id == id } }
         entries.removeAll { $0.places.isEmpty }
         indices = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.key, $0.offset) })

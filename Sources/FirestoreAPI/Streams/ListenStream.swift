@@ -101,8 +101,7 @@ final class ListenStream: Sendable {
             case .add(let request): add(request, &state)
             case .remove(let id):
                 group.remove(id)
-                state.targets[id] = nil
-                state.collected.forget(id)
+                if state.targets.removeValue(forKey: id) != nil { state.collected.forget(id) }
                 state.answers.append(.targets(.remove, targets: [id], cause: nil, position: nil))
             }
         }
@@ -112,8 +111,7 @@ final class ListenStream: Sendable {
     private func add(_ request: ListenTargetRequest, _ state: inout State) {
         let id = request.id
         group.remove(id)
-        state.targets[id] = nil
-        state.collected.forget(id)
+        if state.targets.removeValue(forKey: id) != nil { state.collected.forget(id) }
         state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
             guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }

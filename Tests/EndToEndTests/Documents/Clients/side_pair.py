@@ -188,7 +188,7 @@ GROUP_BELOW = "our host answers queries of a collection group below a document"
 
 def is_group_below(fields):
     """Whether a request is a query of a collection group whose parent is a document."""
-    if fields.get("parent", ROOT) == ROOT:
+    if isinstance(fields, bytes) or fields.get("parent", ROOT) == ROOT:
         return False
     query = fields.get("structured_query") or fields.get("structured_aggregation_query", {}).get("structured_query", {})
     return any(selector.get("all_descendants") and selector.get("collection_id") for selector in query.get("from_", []))

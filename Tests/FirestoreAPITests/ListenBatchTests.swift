@@ -1,0 +1,75 @@
+import DocumentModel
+import DocumentStore
+@testable import FirestoreAPI
+import Testing
+
+struct ListenBatchTests {
+    private let time = Timestamp(microseconds: 9)
+
+    private func document(_ id: String, _ version: Int64) throws -> Document {
+        let time = Timestamp(microseconds: version)
+        return Document(
+            path: try DocumentPath("c/\(id)"), fields: ["n": .integer(version)], createTime: time, updateTime: time)
+    }
+
+    /// Changes as text: the document's id, its version, the targets that have it and those that it has left.
+    private func texts(_ batch: ListenBatch) -> [String] {
+        batch.messages(at: time).map { message in
+            switch message {
+            case .change(let document, let targets, let removed):
+                "\(document.path.id)\(document.updateTime.microseconds) \(targets) \(removed)"
+            case .delete(let path, let removed, _): "\(path.id) deleted \(removed)"
+            case .remove(let path, let removed, _): "\(path.id) left \(removed)"
+            case .filter(let target, let count): "\(target) has \(count)"
+            case .targets, .snapshot: "\(message)"
+            }
+        }
+    }
+
+    /// News of several takes come in any order of their targets.
+    @Test func theLastStateOfEachTargetCounts() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        var batch = ListenBatch()
+        let ids = (1...40 as ClosedRange<Int32>).shuffled()
+        for id in ids {
+            batch.add(.changes([.added(try document("a", 1))], at: time), of: id, target, isProjected: false)
+        }
+        for id in ids.shuffled() where id.isMultiple(of: 2) {
+            let news: ListenChange =
+                id.isMultiple(of: 4)
+                ? .removed(try document("a", 1), deleted: false) : .modified(try document("a", 2))
+            batch.add(.changes([news], at: time), of: id, target, isProjected: false)
+        }
+        let left = (1...40).filter { $0.isMultiple(of: 4) }
+        let stay = (1...40).filter { !$0.isMultiple(of: 4) }
+        #expect(texts(batch) == ["a2 \(stay) \(left)"])
+    }
+
+    @Test func aForgottenTargetLeavesNothing() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        var batch = ListenBatch()
+        let (a, b) = (try document("a", 1), try document("b", 1))
+        batch.add(.initial([a, b], at: time), of: 1, target, isProjected: false)
+        batch.add(.initial([b], at: time), of: 2, target, isProjected: false)
+        batch.add(.count(1, at: time), of: 2, target, isProjected: false)
+        batch.drop(1)
+        #expect(texts(batch) == ["b1 [2] []", "2 has 1"])
+        // Its documents can come again, at the end.
+        batch.add(.changes([.added(a)], at: time), of: 3, target, isProjected: false)
+        batch.add(.changes([.removed(b, deleted: true)], at: time), of: 2, target, isProjected: false)
+        #expect(texts(batch) == ["b deleted [2]", "a1 [3] []", "2 has 0"])
+        batch.drop(2)
+        batch.drop(3)
+        #expect(batch.isEmpty)
+    }
+
+    @Test func projectionsAreMessagesOfTheirOwn() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        var batch = ListenBatch()
+        let document = try document("a", 1)
+        batch.add(.initial([document], at: time), of: 1, target, isProjected: true)
+        batch.add(.initial([document], at: time), of: 2, target, isProjected: false)
+        batch.add(.initial([document], at: time), of: 3, target, isProjected: false)
+        #expect(texts(batch) == ["a1 [1] []", "a1 [2, 3] []"])
+    }
+}

@@ -41,8 +41,8 @@ package final class HostServer: Sendable {
         package var events: Int?
     }
 
-    let configuration: HostConfiguration
-    let parts: HostParts
+    private let configuration: HostConfiguration
+    private let parts: HostParts
     /// Nil for ports without TLS.
     private let tls: TLSPorts?
     private let served: ReleaseSwitch
@@ -51,8 +51,8 @@ package final class HostServer: Sendable {
     private let events: EventService
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
-    let webChannel: WebChannelService
-    let figures = ClientFigures()
+    private let webChannel: WebChannelService
+    private let figures = ClientFigures()
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -155,6 +155,8 @@ package final class HostServer: Sendable {
                     firestore: ports["firestore"] ?? 0,
                     auth: ports["auth"], events: ports["events"]))
         }
+        let servers = PortServers(
+            configuration: configuration, parts: parts, tls: tls, readiness: readiness, logger: libraryLogger)
         var services: [any Service] = parts.serving.keyCaches
         if let tls { services.append(tls) }
         if let webhook { services.append(webhook) }
@@ -164,11 +166,13 @@ package final class HostServer: Sendable {
                     configuration: configuration, rules: parts.rules, store: parts.store, loaded: parts.loadedRules,
                     logger: logger))
         }
-        if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        if servesEventsAPI { services.append(eventServer(readiness)) }
+        if let signIn = parts.signIn { services.append(authServer(signIn, servers)) }
+        if servesEventsAPI { services.append(eventServer(servers)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
-        services += firestoreServices(readiness)
+        let firestore = FirestorePort(
+            configuration: configuration, parts: parts, webChannel: webChannel, figures: figures)
+        services += firestore.services(servers)
         services += [gateway, schedules, controlServer(), events, deployments]
         served.begin()
         let group = ServiceGroup(
@@ -262,15 +266,15 @@ package final class HostServer: Sendable {
         }
     }
 
-    private func eventServer(_ readiness: Readiness) -> any Service {
+    private func eventServer(_ servers: PortServers) -> any Service {
         let responder = EventREST(
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
             maxBodyBytes: configuration.limits.requestBody,
             isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }, metrics: metricsText)
-        return server(
+        return servers.server(
             responder, port: configuration.listen.events, name: "events",
-            portRules("events"), readiness)
+            servers.rules("events"))
     }
 
     /// The host's metrics in Prometheus' text format.
@@ -305,16 +309,16 @@ package final class HostServer: Sendable {
             libraryLogger: libraryLogger)
     }
 
-    private func authServer(_ signIn: LocalSignIn, _ readiness: Readiness) -> any Service {
+    private func authServer(_ signIn: LocalSignIn, _ servers: PortServers) -> any Service {
         let router = Router()
         IdentityToolkit(
             project: configuration.project, policy: configuration.mode.tokenPolicy, key: signIn.key,
             users: signIn.users
         ).addRoutes(to: router)
-        return server(
+        return servers.server(
             TokenPort(TokenEndpoint(parts.serverTokens), before: router.buildResponder()),
             port: configuration.listen.auth, name: "auth",
-            portRules("auth"), readiness)
+            servers.rules("auth"))
     }
 
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
@@ -326,57 +330,6 @@ package final class HostServer: Sendable {
         return quiet
     }
 
-    func portRules(
-        _ name: String, tokens: TokenVerifier? = nil, countsAnswers: Bool = true
-    ) -> PortRules {
-        PortRules(
-            hosts: configuration.localHosts, memory: parts.serving.memory, times: configuration.limits.portTimes,
-            caller: PortCaller(
-                proxies: configuration.trustedProxies, tokens: tokens,
-                isDevelopment: configuration.mode == .development,
-                isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }),
-            countsAnswers: countsAnswers, refusals: parts.serving.refusals, name: name)
-    }
-
-    func server<Responder: HTTPResponder>(
-        _ responder: Responder, port: Int, name: String, _ rules: PortRules,
-        connections: ClientConnections? = nil, grpc: GRPCConnection? = nil,
-        _ readiness: Readiness
-    ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        // Incomplete requests and idle connections are the port handler's, as on the functions port.
-        let http1 = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [PortHandler.Installer(rules)]
-                + (connections.map { [$0.makeHandler()] } ?? []))
-        let application = Application(
-            responder: responder,
-            server: HTTPServerBuilder { [tls] responder in
-                let http1 = HTTP1Channel(responder: responder, configuration: http1)
-                guard let grpc, let connections else { return TLSChannel(http1, tls, .http1) }
-                let both = FirestoreChannel(http1: http1, grpc: grpc, isSecure: tls != nil) {
-                    (PortHandler(rules, isStream: true), connections.makeHandler())
-                }
-                return TLSChannel(both, tls, .http2AndHTTP1)
-            },
-            configuration: .init(
-                address: .hostname(configuration.listen.host, port: port), serverName: nil,
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    configuration.limits.connections, logger: libraryLogger)),
-            onServerRunning: { channel in readiness.isRunning(name, port: channel.localAddress?.port ?? port) },
-            eventLoopGroupProvider: .shared(parts.serving.group), logger: libraryLogger)
-        return PortService(application: application, port: port, name: name, configuration: configuration)
-    }
-}
-
-extension HostConfiguration {
-    var trustedProxies: TrustedProxies {
-        TrustedProxies(listen.trustedProxies.compactMap { AddressPrefix($0) })
-    }
-
-    /// The hosts that requests may be for; nil in production.
-    fileprivate var localHosts: LocalHosts? {
-        guard mode == .development else { return nil }
-        return LocalHosts(listen.hosts.compactMap { HostPattern($0) }, setting: "listen.hosts in functions.json")
-    }
 }
 
 extension [FunctionManifest] {

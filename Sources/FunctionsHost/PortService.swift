@@ -3,7 +3,6 @@ import HostProcess
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
-import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -12,26 +11,6 @@ import Synchronization
 #elseif canImport(Darwin)
     import Darwin
 #endif
-
-/// Calls back once all servers listen.
-final class Readiness: Sendable {
-    private let missing: Mutex<(count: Int, ports: [String: Int])>
-    private let onReady: @Sendable ([String: Int]) -> Void
-
-    init(servers: Int, onReady: @escaping @Sendable ([String: Int]) -> Void) {
-        missing = Mutex((servers, [:]))
-        self.onReady = onReady
-    }
-
-    func isRunning(_ name: String, port: Int) {
-        let ports: [String: Int]? = missing.withLock { state in
-            state.count -= 1
-            state.ports[name] = port
-            return state.count == 0 ? state.ports : nil
-        }
-        if let ports { onReady(ports) }
-    }
-}
 
 /// A server on a port, which reports a failure to bind it in a sentence for the operator.
 struct PortService<Application: ApplicationProtocol>: Service, CustomStringConvertible {

@@ -111,8 +111,8 @@ class HTTP2:
             self.host.expect("a request with " + title, raw.outcome(), *REFUSED)
             raw.close()
         for title, headers, *expected in [
-            ("text/html", without("content-type") + [("content-type", "text/html")], "http 415"),
-            ("no content type", without("content-type"), "http 415"), ("GET", [(":method", "GET")] + good[1:], "http 4*"),
+            ("text/html", without("content-type") + [("content-type", "text/html")], "http 404"),
+            ("no content type", without("content-type"), "http 404"), ("GET", [(":method", "GET")] + good[1:], "http 4*"),
             ("CONNECT", [(":method", "CONNECT"), (":authority", "x")], *REFUSED),
             ("application/grpc+json", without("content-type") + [("content-type", "application/grpc+json")], "http 415", "grpc 12", "grpc 13", "grpc 3"),
             ("another service", self.raw().request("/x.Y/Z"), "grpc 12"), ("another method", self.raw().request(SERVICE + "Nothing"), "grpc 12"),

@@ -10,28 +10,34 @@ import WorkerProtocol
 import TokenVerification
 import Workers
 
-extension HostServer {
-    /// The firestore port, and what keeps its streams up to date.
-    func firestoreServices(_ readiness: Readiness) -> [any Service] {
+/// The firestore port: documents over REST, gRPC and WebChannel.
+struct FirestorePort {
+    let configuration: HostConfiguration
+    let parts: HostParts
+    let webChannel: WebChannelService
+    let figures: ClientFigures
+
+    /// The port's server, and what keeps its streams up to date.
+    func services(_ servers: PortServers) -> [any Service] {
         let verifier = parts.serving.verifiers.idToken
         let identities = ClientIdentities()
-        let servers = parts.serverTokens
+        let tokens = parts.serverTokens
         @Sendable func requester(_ server: ServerTokens.Verified) -> Requester {
             Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
-                servers.isRevoked(server.keyID)
+                tokens.isRevoked(server.keyID)
             }
         }
         let known: PrincipalReader.Known = { token in
-            if let server = servers.known(token) { return requester(server) }
+            if let server = tokens.known(token) { return requester(server) }
             guard case .valid(let token) = verifier.verify(token) else { return nil }
             return Requester(.client(identities.identity(of: token)))
         }
         let principals = PrincipalReader(isDevelopment: configuration.mode == .development, known: known) { token in
-            if let server = servers.known(token) { return requester(server) }
+            if let server = tokens.known(token) { return requester(server) }
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token): return Requester(.client(identities.identity(of: token)))
             case .invalid(let rejection):
-                guard let server = servers.verify(token) else { throw rejection }
+                guard let server = tokens.verify(token) else { throw rejection }
                 return requester(server)
             case .needsKeys, .unavailable:
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
@@ -62,11 +68,11 @@ extension HostServer {
             calls.checkTokens()
             webChannel.checkTokens()
         }
-        let server = server(
-            TokenPort(TokenEndpoint(servers), before: responder), port: configuration.listen.firestore,
+        let server = servers.server(
+            TokenPort(TokenEndpoint(tokens), before: responder), port: configuration.listen.firestore,
             name: "firestore",
-            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
-            grpc: GRPCConnection(calls), readiness)
+            servers.rules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
+            grpc: GRPCConnection(calls))
         let refresh = Duration.seconds(min(600, configuration.store.historySeconds / 4))
         return [server, StreamSweep(webChannel: webChannel, calls: calls, refresh: refresh)]
     }

@@ -49,6 +49,27 @@ void functions_return_freed_memory(void) {
 #endif
 }
 
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+static size_t resident_bytes(void) {
+    unsigned long all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%lu %lu", &all, &resident) != 2) resident = 0;
+    fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void functions_trim_freed_memory(size_t least) {
+    /* What was returned still counts as free. */
+    static size_t after = 0;
+    if (mallinfo2().fordblks < least || resident_bytes() < after + least) return;
+    malloc_trim(0);
+    after = resident_bytes();
+}
+#else
+void functions_trim_freed_memory(size_t least) { (void)least; }
+#endif
+
 #if defined(__linux__) && defined(SYS_sched_setattr)
 /* The first version of the kernel's struct sched_attr, which not all C libraries have. */
 struct scheduling {

@@ -59,14 +59,24 @@ public enum DocumentLimits {
     }
 
     /// Checks a field path of a mask, transform or query. Later code may then recurse along it.
-    public static func check(_ field: FieldPath) throws(DocumentError) {
-        guard field.segments.count <= maxDepth else {
-            throw .invalidArgument("a field path has \(field.segments.count) names, more than 20, the limit")
+    ///
+    /// - Parameter isTransformed: a transform reaches the deepest fields that documents have, and the longest. On Firestore,
+    ///   masks and queries don't.
+    public static func check(_ field: FieldPath, isTransformed: Bool = false) throws(DocumentError) {
+        try checkSize(of: field, isTransformed: isTransformed)
+        for segment in field.segments { try checkFieldName(segment) }
+    }
+
+    /// Checks the size of a field path, as of a mask of what is read.
+    package static func checkSize(of field: FieldPath, isTransformed: Bool = false) throws(DocumentError) {
+        let most = isTransformed ? maxDepth + 1 : maxDepth
+        guard field.segments.count <= most else {
+            throw .invalidArgument("a field path has \(field.segments.count) names, more than \(most), the limit")
         }
-        guard field.segments.reduce(field.segments.count - 1, { $0 + $1.utf8.count }) <= maxFieldPathBytes else {
+        let bytes = field.segments.reduce(field.segments.count - 1) { $0 + $1.utf8.count }
+        guard bytes <= (isTransformed ? maxFieldPathBytes : maxFieldPathBytes - 1) else {
             throw .invalidArgument("a field path is longer than 1,500 bytes, the limit")
         }
-        for segment in field.segments { try checkFieldName(segment) }
     }
 
     /// Checks what a filter compares with: names and vectors as documents can have them.

@@ -13,7 +13,11 @@ extension RESTParameters {
     }
 
     /// The fields to return, from `mask.fieldPaths`; nil for all.
-    package func mask() throws(DocumentError) -> FieldMask? { try fieldPaths("mask.fieldPaths").map { FieldMask($0) } }
+    package func mask() throws(DocumentError) -> FieldMask? {
+        guard let paths = try fieldPaths("mask.fieldPaths") else { return nil }
+        for path in paths { try DocumentLimits.checkSize(of: path) }
+        return FieldMask(paths)
+    }
 
     /// The state to read, from `transaction` or `readTime`.
     package func consistency() throws(DocumentError) -> ReadConsistency {

@@ -173,7 +173,7 @@ package final class HostServer: Sendable {
         let firestore = FirestorePort(
             configuration: configuration, parts: parts, webChannel: webChannel, figures: figures)
         services += firestore.services(servers)
-        services += [gateway, schedules, controlServer(), events, deployments]
+        services += [MemoryTrim(), gateway, schedules, controlServer(), events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(

@@ -1,6 +1,8 @@
 #ifndef FUNCTIONS_SYSTEM_SHIMS_H
 #define FUNCTIONS_SYSTEM_SHIMS_H
 
+#include <stddef.h>
+
 /* System calls that Swift can't call directly: variadic functions, functions that headers declare only with GNU extensions,
    and functions whose types are defined by several Swift modules. */
 
@@ -18,6 +20,10 @@ void functions_forbid_core_dumps(void);
 /* Lets the allocator return what is freed to the system sooner: large blocks at once, and the end of the heap. By default it
    keeps some hundred MiB after a burst of large ones. Does nothing without glibc. */
 void functions_return_freed_memory(void);
+
+/* Returns free memory from within the heap, if that is at least so many bytes and as many have come since the last time. For
+   one thread at a time. Does nothing without glibc. */
+void functions_trim_freed_memory(size_t least);
 
 /* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run
    than there are processors, instead of some ms: a short request then waits less for long ones. Call before there are many

@@ -27,8 +27,8 @@ package enum FieldNames {
 
 extension FieldPath {
     /// Checks the path as masks, transforms and queries name it.
-    func check() throws(DocumentError) {
-        try DocumentLimits.check(self)
+    func check(isTransformed: Bool = false) throws(DocumentError) {
+        try DocumentLimits.check(self, isTransformed: isTransformed)
         for segment in segments { try FieldNames.check(segment) }
     }
 }

@@ -3,7 +3,7 @@ import DocumentModel
 extension FieldTransform {
     /// - Throws: `invalidArgument` if the operand has the wrong type.
     func check() throws(DocumentError) {
-        try field.check()
+        try field.check(isTransformed: true)
         switch operation {
         case .increment(let operand), .maximum(let operand), .minimum(let operand):
             guard operand.valueClass == .number else {

@@ -217,7 +217,9 @@ extension MessageReader {
 
     static func fieldMask(_ message: FSDocumentMask?) throws(DocumentError) -> FieldMask? {
         guard let message else { return nil }
-        return FieldMask(try mask(message))
+        let paths = try mask(message)
+        for path in paths { try DocumentLimits.checkSize(of: path) }
+        return FieldMask(paths)
     }
 
     func collection(_ id: String, below parent: String) throws(DocumentError) -> CollectionPath {

@@ -267,7 +267,11 @@ final class GRPCAnswer: Sendable {
             let timeout = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
             end.whenComplete { _ in
                 timeout.cancel()
-                channel.close(promise: nil)
+                // A plain close would reset the stream as cancelled, which some clients take for the call's status, although
+                // it comes later (RFC 9113, section 8.1).
+                channel.writeAndFlush(HTTP2Frame.FramePayload.rstStream(.noError)).whenComplete { _ in
+                    channel.close(promise: nil)
+                }
             }
         }
     }

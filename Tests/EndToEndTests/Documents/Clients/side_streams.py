@@ -26,6 +26,8 @@ class Target:
     def __init__(self, request, once=False):
         self.request, self.once = request, once
         self.documents = {}
+        # What it had at its token: what came since counts once the next token does.
+        self.kept = {}
         self.token = b""
         self.is_added = self.is_current = self.is_removed = False
         self.cause = 0
@@ -52,7 +54,8 @@ class Listener:
             if target.is_removed:
                 continue
             if not target.is_current:
-                target.documents, target.token = {}, b""
+                target.kept, target.token = {}, b""
+            target.documents = dict(target.kept)
             target.is_added = target.is_current = False
             self.send_add(id)
 
@@ -139,7 +142,7 @@ class Listener:
         targets = [self.targets[id] for id in ids or self.targets if id in self.targets]
         for target in targets:
             if change.resume_token and (target.is_current or kind == CURRENT):
-                target.token = change.resume_token
+                target.token, target.kept = change.resume_token, dict(target.documents)
             if kind == ADD:
                 target.is_added = True
             elif kind == REMOVE:

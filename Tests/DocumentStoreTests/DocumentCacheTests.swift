@@ -116,7 +116,7 @@ struct DocumentCacheTests {
 
     private struct Nobody: AccessPolicy {
         func check(_ access: Access, in view: AccessView) throws {
-            throw DocumentError(.permissionDenied, "nobody may")
+            throw DocumentError(.permissionDenied, "refused")
         }
     }
 

@@ -39,7 +39,7 @@ struct EncodedDocumentsTests {
     }
 
     /// As after an import, or of a projection.
-    @Test func anotherStateOfTheSameTimeIsEncodedAnew() throws {
+    @Test func anotherStateOfTheSameTimeIsEncodedAgain() throws {
         let encoded = EncodedDocuments()
         for text in ["a", "b", "a"] {
             let document = try document("d", text)

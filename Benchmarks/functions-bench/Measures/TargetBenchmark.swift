@@ -22,7 +22,7 @@ struct TargetBenchmark: Benchmark {
             "Listen over gRPC: targets over \(Self.connections) connections",
             notes: [
                 "the time includes the commit: of one document, or of one for each query",
-                "reference: the same commit while nobody listens, and a bare NIO server that sends the same bytes to as "
+                "reference: the same commit without listeners, and a bare NIO server that sends the same bytes to as "
                     + "many connections",
             ])
         for audience in Audience.allCases {

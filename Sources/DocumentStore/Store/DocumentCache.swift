@@ -27,12 +27,12 @@ final class DocumentCache: Sendable {
         let version: Int64
     }
 
-    /// Reads of more documents cost more than what they would be spared, and larger answers would hold up the caller's thread.
+    /// Larger reads would gain little, and larger answers would hold up the caller's thread.
     private static let maxDocuments = 10
     fileprivate static let maxAnswerBytes = 16 * 1024
 
     private let state: Mutex<State>
-    /// The newest version that any read has seen, which may be that of a commit whose callers are still to be told.
+    /// The newest version that any read has seen, which may be that of a commit whose callers have no answer yet.
     private let seen: Atomic<Int64>
 
     /// - Parameter maxBytes: what all documents may take in memory, about.

@@ -15,6 +15,8 @@ package final class Workload: Sendable {
     private let newest = Mutex(Timestamp(microseconds: 0))
     /// How many commits the rules refused, or a conflict.
     package let refusals = Atomic(0)
+    /// Commits that the rules have allowed.
+    package let allowed = Atomic(0)
     private let acknowledged: @Sendable (DocumentPath, Timestamp) -> Void
 
     /// - Parameter acknowledged: receives each commit that was answered, by the name of its record.
@@ -142,6 +144,7 @@ package final class Workload: Sendable {
             if transaction == nil { attempt.record.reads = [] }
             let writes = Gates.writes(gate, record: recordID(client, number + 1), &random)
             try await commit(writes, &attempt, client: client, &number)
+            allowed.add(1, ordering: .relaxed)
         } catch {
             guard error.code == .aborted || error.code == .permissionDenied else { throw WorkloadFailure(error) }
             refusals.add(1, ordering: .relaxed)

@@ -38,6 +38,7 @@ import Testing
             // However slow the machine is, there is something to replay.
             try await workload.run(clients: Self.clients) {
                 ContinuousClock.now >= pause && acknowledged.withLock { $0.count } >= Self.fewest
+                    && workload.allowed.load(ordering: .relaxed) > 0
             }
             refusals += workload.refusals.load(ordering: .relaxed)
             let records = try await tested.store.records(of: name)

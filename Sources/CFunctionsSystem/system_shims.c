@@ -60,11 +60,8 @@ static size_t resident_bytes(void) {
 }
 
 void functions_trim_freed_memory(size_t least) {
-    /* What was returned still counts as free. */
-    static size_t after = 0;
-    if (mallinfo2().fordblks < least || resident_bytes() < after + least) return;
-    malloc_trim(0);
-    after = resident_bytes();
+    struct mallinfo2 info = mallinfo2();
+    if (resident_bytes() >= info.uordblks + info.hblkhd + least) malloc_trim(0);
 }
 #else
 void functions_trim_freed_memory(size_t least) { (void)least; }

@@ -60,8 +60,11 @@ public enum DocumentLimits {
 
     /// Checks a field path of a mask, transform or query. Later code may then recurse along it.
     ///
-    /// - Parameter isTransformed: a transform reaches the deepest fields that documents have, and the longest. On Firestore,
-    ///   masks and queries don't.
+    /// - Parameters:
+    ///   - field: the path to check.
+    ///   - isTransformed: a transform reaches the deepest fields that documents have, and the longest. On Firestore, masks
+    ///     and queries don't.
+    /// - Throws: `invalidArgument` with the limit that the path exceeds.
     public static func check(_ field: FieldPath, isTransformed: Bool = false) throws(DocumentError) {
         try checkSize(of: field, isTransformed: isTransformed)
         for segment in field.segments { try checkFieldName(segment) }

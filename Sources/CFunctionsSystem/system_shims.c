@@ -50,18 +50,26 @@ void functions_return_freed_memory(void) {
 }
 
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-static size_t resident_bytes(void) {
-    unsigned long all = 0, resident = 0;
+/* The memory that the process holds beyond what is allocated, without mapped files. */
+static size_t unused_bytes(void) {
+    unsigned long all = 0, resident = 0, shared = 0;
     FILE *file = fopen("/proc/self/statm", "re");
     if (file == NULL) return 0;
-    if (fscanf(file, "%lu %lu", &all, &resident) != 2) resident = 0;
+    if (fscanf(file, "%lu %lu %lu", &all, &resident, &shared) != 3) resident = shared = 0;
     fclose(file);
-    return resident * (size_t)sysconf(_SC_PAGESIZE);
+    struct mallinfo2 info = mallinfo2();
+    size_t held = (resident - shared) * (size_t)sysconf(_SC_PAGESIZE), used = info.uordblks + info.hblkhd;
+    return held > used ? held - used : 0;
 }
 
 void functions_trim_freed_memory(size_t least) {
-    struct mallinfo2 info = mallinfo2();
-    if (resident_bytes() >= info.uordblks + info.hblkhd + least) malloc_trim(0);
+    /* What trimming can't return: trimming again would cost the same for nothing. */
+    static size_t kept = 0;
+    size_t unused = unused_bytes();
+    if (unused < kept) kept = unused;
+    if (unused < kept + least) return;
+    malloc_trim(0);
+    kept = unused_bytes();
 }
 #else
 void functions_trim_freed_memory(size_t least) { (void)least; }

@@ -27,8 +27,8 @@ package enum ProcessLimits {
     /// Lets the allocator return freed memory to the system sooner. Call at the start.
     package static func returnFreedMemory() { functions_return_freed_memory() }
 
-    /// Returns freed memory that lies between what is in use, if it is much.
-    package static func trimFreedMemory() { functions_trim_freed_memory(128 << 20) }
+    /// Returns freed memory that lies between what is in use, if it is much. For one caller at a time.
+    package static func trimFreedMemory() { functions_trim_freed_memory(64 << 20) }
 
     /// Lets threads take shorter turns on a busy machine, and workers too, so that short requests wait less for long ones.
     /// Call at the start.

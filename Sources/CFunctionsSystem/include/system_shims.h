@@ -22,7 +22,7 @@ void functions_forbid_core_dumps(void);
 void functions_return_freed_memory(void);
 
 /* Returns free memory from within the heap to the system, if the process holds at least so many bytes beyond what is
-   allocated; they include its program and stacks. Does nothing without glibc. */
+   allocated and what trimming could not return before. For one thread at a time. Does nothing without glibc. */
 void functions_trim_freed_memory(size_t least);
 
 /* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run

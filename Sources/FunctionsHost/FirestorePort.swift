@@ -3,11 +3,10 @@ import DocumentModel
 import FirestoreAPI
 import Gateway
 import HostConfiguration
-import IdentityProvider
 import ServiceAccounts
 import ServiceLifecycle
-import WorkerProtocol
 import TokenVerification
+import WorkerProtocol
 import Workers
 
 /// The firestore port: documents over REST, gRPC and WebChannel.

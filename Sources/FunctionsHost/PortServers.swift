@@ -1,6 +1,6 @@
+import FirestoreAPI
 import Gateway
 import HostConfiguration
-import FirestoreAPI
 import Hummingbird
 import HummingbirdCore
 import Logging

@@ -21,7 +21,8 @@ final class EncodedDocuments: Sendable {
     /// - Parameter encode: makes the message, if it isn't known.
     func message(of document: Document, encode: (Document) -> FSDocument) -> ByteBuffer {
         // Of documents that are the same in memory, as they mostly are, the fields aren't compared one by one.
-        if let found = known.withLock({ $0.use(document.path) }), found.document == document { return found.message }
+        let (found, _) = known.withLock { ($0.use(document.path), $0.takeEvicted()) }
+        if let found, found.document == document { return found.message }
         // A document lacks nothing that its message requires.
         guard let bytes: [UInt8] = try? encode(document).serializedBytes() else { return ByteBuffer() }
         let message = ByteBuffer(bytes: bytes)

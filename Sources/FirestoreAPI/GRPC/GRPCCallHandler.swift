@@ -222,11 +222,10 @@ final class GRPCAnswer: Sendable {
     var isWritable: Bool { channel.isWritable }
 
     /// Sends framed messages.
-    func send(_ messages: [ByteBuffer]) {
-        guard !messages.isEmpty else { return }
+    func send(_ messages: ByteBuffer) {
         onLoop { [self] in
             guard begin() else { return }
-            for message in messages { write(.data(.init(data: .byteBuffer(message)))) }
+            write(.data(.init(data: .byteBuffer(messages))))
             channel.flush()
         }
     }

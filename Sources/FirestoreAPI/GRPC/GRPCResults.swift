@@ -22,7 +22,7 @@ final class GRPCResults {
         guard gathered.readableBytes >= Self.partBytes else { return }
         let part = gathered
         gathered = ByteBuffer()
-        if answer.isWritable { answer.send([part]) } else { await answer.sendAndWait(part) }
+        if answer.isWritable { answer.send(part) } else { await answer.sendAndWait(part) }
     }
 
     /// Sends the rest, and ends the call.

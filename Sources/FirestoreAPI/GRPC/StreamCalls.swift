@@ -122,7 +122,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     /// Sends the next messages, which leave together.
     ///
-    /// - Returns: false if there are none.
+    /// - Returns: whether more may follow.
     private func sendPart() -> Bool {
         var part = ByteBuffer()
         let result = Result { () throws(DocumentError) in
@@ -131,7 +131,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             }
         }
         let isEmpty = part.readableBytes == 0
-        if !isEmpty { call.answer.send([part]) }
+        if !isEmpty { call.answer.send(part) }
         guard case .failure(let error) = result else { return !isEmpty }
         fail(error)
         return false
@@ -235,7 +235,7 @@ final class WriteCall: GRPCMethod {
                         case .response(let response):
                             await call.answer.sendAndWait(.framed(calls.writer.writeResponse(response)))
                         case .last(let response):
-                            call.answer.send([.framed(calls.writer.writeResponse(response))])
+                            call.answer.send(.framed(calls.writer.writeResponse(response)))
                             return call.answer.end()
                         }
                     }

@@ -366,7 +366,8 @@ extension Invocation {
                 eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
                 isCompleting = request.isCompleting
             ] response in
-            // Encoded on the store's thread: the loop has connections to serve.
+            // Encoded on the store's thread, because the loop has connections to serve; on the loop only for the few small
+            // documents that the store answers with at once.
             let bytes = operation.answer(response)
             let result = DocumentWork.Result(
                 response, endsTransaction: endsTransaction, isCompleting: isCompleting)

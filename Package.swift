@@ -45,6 +45,8 @@ let package = Package(
     // Below the authors' products each target depends on targets above it only.
     targets: [
         .target(name: "CFunctionsSystem"),
+        // Only the host needs it: workers don't load the library.
+        .target(name: "CPasswordHashing", linkerSettings: [.linkedLibrary("crypt", .when(platforms: [.linux]))]),
         .target(name: "StrictJSON", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(
@@ -91,6 +93,10 @@ let package = Package(
             dependencies: [
                 "CFunctionsSystem", "StrictJSON", "DocumentModel", "Sharing", "StorageEngine", "CommitPipeline",
             ],
+            swiftSettings: settings),
+        .target(
+            name: "UserStore",
+            dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline"],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",
@@ -147,13 +153,16 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "SQLiteStorage", "HostProcess",
+                "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "UserStore",
                 "TokenVerification",
                 .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .target(
@@ -301,7 +310,7 @@ let package = Package(
             name: "FunctionsHost",
             dependencies: [
                 "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
-                "DocumentStore",
+                "DocumentStore", "StorageEngine", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "IdentityProvider",
@@ -310,6 +319,7 @@ let package = Package(
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -609,9 +619,19 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "UserStoreTests",
+            dependencies: [
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "UserStore",
+                "TestSupport", "StoreTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "StrictJSON", "SQLiteStorage", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
+                "StrictJSON", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore", "TokenVerification",
+                "IdentityProvider", "TestSupport", "HostTesting",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -13,6 +13,7 @@ import SecurityRules
 import ServiceAccounts
 import Sharing
 import TokenVerification
+import UserStore
 import Workers
 import Logging
 
@@ -26,7 +27,8 @@ package struct HostParts: Sendable {
     /// What clients may do with documents, and the indexes.
     let rules: RulesSwitch
     let loadedRules: RulesWatch.Stamp
-    /// Nil in production, which accepts only Google's tokens.
+    let users: UserStore
+    /// Nil in production where Google issues the users' tokens.
     let signIn: LocalSignIn?
     /// The keys of servers, and what they present.
     let serviceAccounts: ServiceAccountStore
@@ -49,7 +51,9 @@ package struct HostParts: Sendable {
         do {
             first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
-            signIn = isDevelopment ? try LocalSignIn(directory: directory.file("auth")) : nil
+            signIn =
+                isDevelopment || configuration.auth.issuer == .own
+                ? try LocalSignIn(configuration, directory: directory.file("auth")) : nil
             serviceAccounts = try ServiceAccountStore(in: directory.file(KeyAccess.directory))
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
@@ -69,6 +73,7 @@ package struct HostParts: Sendable {
             store = try DocumentStore(
                 engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration,
                 commits: configuration.store.commitConfiguration)
+            users = try UserStore(on: store.pipeline, project: configuration.project)
             try store.start()
         } catch {
             try? engine.close()
@@ -97,20 +102,21 @@ package struct HostParts: Sendable {
     func close() async {
         await store.shutdown()
         try? engine.close()
-        try? signIn?.users.close()
+        await signIn?.passwords.close()
         await serving.close()
         directory.close()
     }
 }
 
-/// The signing key and the users of this host's own sign-in.
+/// What this host's own sign-in needs beside the users.
 struct LocalSignIn: Sendable {
     let key: SigningKey
-    let users: UserStore
+    let passwords: PasswordHasher
 
-    init(directory: String) throws {
+    init(_ configuration: HostConfiguration, directory: String) throws {
         key = try SigningKey.load(in: directory)
-        users = try UserStore(directory: directory)
+        // 1 KiB of memory for each unit of the cost.
+        passwords = PasswordHasher(cost: configuration.auth.passwords.hashMiB << 10)
     }
 }
 

@@ -15,8 +15,11 @@ package import HostProcess
 import IdentityProvider
 import ServiceAccounts
 import TokenVerification
+import StorageEngine
 import TransportSecurity
+import UserStore
 import Workers
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -93,6 +96,7 @@ package final class HostServer: Sendable {
                 try await Release.initial(
                     configuration, locator, releases, isLocal: isLocal,
                     copies: isWatched ? LocalCopies(in: parts.directory) : nil))
+            try await Self.takeOverUsers(parts, logger)
             let records = try await EventRecords.load(parts.store)
             // Must happen before anything can write: the event service registers the triggers that commits create
             // deliveries for.
@@ -252,6 +256,19 @@ package final class HostServer: Sendable {
         }
     }
 
+    /// Moves the users that an earlier version kept in a file of their own.
+    private static func takeOverUsers(_ parts: HostParts, _ logger: Logger) async throws {
+        do {
+            let file = EarlierUsersFile(in: parts.directory.file("auth"))
+            guard let count = try await file.move(to: parts.users) else { return }
+            logger.notice("users of an earlier version moved to the store", metadata: ["users": "\(count)"])
+        } catch let error as StorageError {
+            throw HostError(
+                "the users' file auth/users.sqlite of an earlier version can't be used: \(error.message). Restore it from "
+                    + "a backup, or move it away to start without its users")
+        }
+    }
+
     private static func gateway(
         _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, tls: TLSPorts?, logger: Logger
     ) async throws -> Gateway {
@@ -310,13 +327,24 @@ package final class HostServer: Sendable {
     }
 
     private func authServer(_ signIn: LocalSignIn, _ servers: PortServers) -> any Service {
-        let router = Router()
-        IdentityToolkit(
-            project: configuration.project, policy: configuration.mode.tokenPolicy, key: signIn.key,
-            users: signIn.users
-        ).addRoutes(to: router)
+        let isDevelopment = configuration.mode == .development
+        let toolkit = IdentityToolkit(
+            users: parts.users, policy: configuration.mode.tokenPolicy,
+            keys: isDevelopment && !configuration.auth.signedTokens ? nil : signIn.key, passwords: signIn.passwords,
+            customTokens: isDevelopment
+                ? .unverified
+                : CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) },
+            configuration: SignInConfiguration(configuration.auth), logger: logger)
+        let proxies = configuration.trustedProxies
+        let port = SignInPort(
+            toolkit, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },
+            address: { peer, headers in
+                guard let peer = IPAddress(peer) else { return "" }
+                let forwarded = HTTPField.Name("X-Forwarded-For").map { headers[values: $0] } ?? []
+                return proxies.client(peer, forwardedFor: forwarded).network.description
+            })
         return servers.server(
-            TokenPort(TokenEndpoint(parts.serverTokens), before: router.buildResponder()),
+            TokenPort(TokenEndpoint(parts.serverTokens), before: port),
             port: configuration.listen.auth, name: "auth",
             servers.rules("auth"))
     }

@@ -47,6 +47,8 @@ package struct PortRules: Sendable {
         if let refusal = hosts.refusal(of: head) { return refusal }
         // First whether a page sent it: most requests come from programs, with a long token.
         guard head.headers.contains(name: "Origin"), Self.needsOwner(head) else { return nil }
+        // A browser's question does nothing; what it asks about is refused then, with a reason that developers can read.
+        if head.method == .OPTIONS, head.headers.contains(name: "Access-Control-Request-Method") { return nil }
         return hosts.refusal(ofForeign: head)
     }
 

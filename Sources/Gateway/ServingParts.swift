@@ -134,7 +134,8 @@ extension TokenVerifiers {
                 kind: .idToken(project: project), policy: policy, localKeys: sources.localKeys,
                 remoteKeys: sources.idTokenKeys),
             sessionCookie: TokenVerifier(
-                kind: .sessionCookie(project: project), policy: policy, remoteKeys: sources.idTokenKeys),
+                kind: .sessionCookie(project: project), policy: policy, localKeys: sources.localKeys,
+                remoteKeys: sources.idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys))
     }

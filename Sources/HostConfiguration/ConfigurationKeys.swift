@@ -2,7 +2,8 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "releases", "logs", "params", "secrets", "clients", "environments",
+        "alerts", "releases", "logs", "params", "secrets", "clients", "auth",
+        "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts", "tls"]
     static let tls = ["certificate", "key"]
@@ -19,6 +20,13 @@ enum ConfigurationKeys {
         "cgroups", "allBodies", "allAnswers", "transferSeconds", "queryEntries", "queryDocuments", "querySeconds",
         "commitChanges", "workerOperations", "allOperations",
     ]
+    static let auth = [
+        "issuer", "signedTokens", "projectNumber", "publicAddress", "authorizedDomains", "duplicateEmails",
+        "hideAccounts",
+        "passwords", "attempts",
+    ]
+    static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB"]
+    static let attempts = ["perAccount", "perAddress"]
     static let alerts = ["webhook"]
     static let releases = ["keep"]
     static let logs = ["calls", "level", "days", "mebibytes"]

@@ -98,6 +98,7 @@ package struct ConfigurationReader {
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let clients = object["clients"] { configuration.clients = self.clients(clients) }
+        if let auth = object["auth"] { configuration.auth = self.auth(auth) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         if let releases = object["releases"] { configuration.releases = self.releases(releases) }
         if let logs = object["logs"] { configuration.logs = self.logs(logs) }

@@ -28,6 +28,7 @@ package struct HostConfiguration: Hashable, Sendable {
     package var functions: [String: FunctionOverrides]
     package var limits: HostLimits
     package var clients = ClientLimits()
+    package var auth = Auth()
     package var alerts: Alerts
     package var releases = Releases()
     package var logs = Logs()
@@ -200,7 +201,7 @@ extension HostConfiguration {
             ("indexes", indexes == other.indexes), ("bundles", bundles == other.bundles),
             ("functions", functions == other.functions), ("limits", limits == other.limits),
             ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
-            ("logs", logs == other.logs), ("clients", clients == other.clients),
+            ("logs", logs == other.logs), ("clients", clients == other.clients), ("auth", auth == other.auth),
         ]
         return keys.filter { !$0.1 }.map(\.0)
     }

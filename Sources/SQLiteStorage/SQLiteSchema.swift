@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 4
+    static let version = 5
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -42,6 +42,13 @@ enum SQLiteSchema {
         migrator.registerMigration("4 revived deliveries") { database in
             // Their rows have a format of their own; a program that doesn't know it must not open the file.
             try database.execute(sql: "PRAGMA user_version = 4")
+        }
+        migrator.registerMigration("5 users") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE users (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    PRAGMA user_version = 5;
+                    """)
         }
         return migrator
     }

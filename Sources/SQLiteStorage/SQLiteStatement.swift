@@ -70,6 +70,7 @@ extension StorageTable {
         case .changes: "changes"
         case .events: "events"
         case .deliveries: "deliveries"
+        case .users: "users"
         }
     }
 
@@ -77,7 +78,7 @@ extension StorageTable {
     var hasRowIDs: Bool {
         switch self {
         case .documents, .changes, .events: true
-        case .index, .completions, .meta, .deliveries: false
+        case .index, .completions, .meta, .deliveries, .users: false
         }
     }
 }

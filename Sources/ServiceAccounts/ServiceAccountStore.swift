@@ -1,7 +1,7 @@
 import DataDirectory
 import Foundation
 import Synchronization
-import TokenVerification
+package import TokenVerification
 
 /// The public halves of the servers' keys: a file for each in the data directory, and all of them in memory.
 package final class ServiceAccountStore: Sendable {
@@ -58,6 +58,12 @@ package final class ServiceAccountStore: Sendable {
     package var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
     func entry(_ id: String) -> Entry? { state.withLock { $0.entries[id] } }
+
+    /// The key by which a server's signatures are verified; nil if there is none with this id and address.
+    package func publicKey(of email: String, id: String?) -> PublicKey? {
+        guard let id, let entry = entry(id), entry.key.email == email else { return nil }
+        return entry.publicKey
+    }
 
     package func contains(_ id: String) -> Bool { entry(id) != nil }
 

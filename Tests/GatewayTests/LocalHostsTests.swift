@@ -81,6 +81,9 @@ import Workers
         #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", ["Origin": foreign]) == 403)
         #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", ["Origin": "null"]) == 403)
         #expect(refusal(.DELETE, "//emulator/v1/projects/p/accounts", ["Origin": foreign]) == 403)
+        let question: HTTPHeaders = ["Origin": foreign, "Access-Control-Request-Method": "DELETE"]
+        #expect(refusal(.OPTIONS, "/emulator/v1/projects/p/accounts", question) == nil)
+        #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", question) == 403)
         #expect(refusal(.DELETE, "///emulator", ["Origin": foreign]) == 403)
         #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", [:]) == nil)
         #expect(

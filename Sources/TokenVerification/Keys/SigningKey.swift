@@ -20,6 +20,8 @@ package struct SigningKey: Sendable {
     package init(_ key: _RSA.Signing.PrivateKey, issued: Int64) throws {
         self.key = key
         let digest = SHA256.hash(data: key.publicKey.derRepresentation)
+        let primitives = try key.publicKey.getKeyPrimitives()
+        publicNumbers = (Base64URL.encode(primitives.modulus), Base64URL.encode(primitives.publicExponent))
         keyID = Hexadecimal.encode(digest.prefix(20))
         let name = try DistinguishedName { CommonName("securetoken.functions-host.local") }
         let start = Date(timeIntervalSince1970: TimeInterval(issued - 24 * 3600))
@@ -33,6 +35,9 @@ package struct SigningKey: Sendable {
 
     /// The public key, for a ``TokenVerifier``.
     package var keys: KeySet { KeySet([keyID: PublicKey(key.publicKey)]) }
+
+    /// The numbers of the public key, as a JSON Web Key has them.
+    package let publicNumbers: (modulus: String, exponent: String)
 
     /// Signs a token with these claims, using RS256.
     ///

@@ -9,7 +9,7 @@ package struct JSONWebToken {
     package var keyID: String?
     package var claims: JSONNode
     /// The claims as JSON, as they are in the token.
-    var payload: [UInt8]
+    package var payload: [UInt8]
     /// Empty for an unsigned token.
     package var signature: [UInt8]
     /// How many bytes at the start of the text are signed: header, dot and payload.

@@ -61,6 +61,14 @@ package enum TokenKind: Hashable, Sendable {
         return expires
     }
 
+    /// Whether the emulator issues unsigned ones.
+    var mayBeUnsigned: Bool {
+        switch self {
+        case .idToken, .sessionCookie: true
+        case .appCheck: false
+        }
+    }
+
     /// Whether an ID token is expected, but these are the claims of a custom token, which is a common mistake.
     func isCustomToken(_ claims: JSONNode) -> Bool {
         guard case .idToken = self else { return false }

@@ -4,8 +4,8 @@
 package enum TokenPolicy: Hashable, Sendable {
     /// Accepts only tokens with a valid signature.
     case production
-    /// Also accepts the emulator's tokens: `alg: none` with an empty signature. Their times are not checked, because
-    /// the JS SDK's `mockUserToken` writes `iat: 0, exp: 3600`; their project, issuer and subject are.
+    /// Also accepts the emulator's tokens: `alg: none` with an empty signature. They expire like others, except those
+    /// of the JS SDK's `mockUserToken`, which have `iat: 0`; their project, issuer and subject are checked.
     case development
 
     var acceptsUnsignedTokens: Bool { self == .development }

@@ -79,7 +79,7 @@ package final class TokenVerifier: Sendable {
     private func verifyUncached(_ text: UnsafeBufferPointer<UInt8>, now: Int64) -> Outcome {
         do throws(TokenRejection) {
             let token = try JSONWebToken(text)
-            if token.algorithm == "none" { return .valid(try acceptUnsigned(token)) }
+            if token.algorithm == "none" { return .valid(try acceptUnsigned(token, now: now)) }
             guard token.algorithm == "RS256" else {
                 throw kind.isCustomToken(token.claims) ? .customToken : .algorithm
             }
@@ -106,10 +106,16 @@ package final class TokenVerifier: Sendable {
     }
 
     /// Unsigned tokens aren't cached: that would save nothing, and the cache holds verified tokens only.
-    private func acceptUnsigned(_ token: JSONWebToken) throws(TokenRejection) -> VerifiedToken {
-        guard policy.acceptsUnsignedTokens, case .idToken = kind, token.signature.isEmpty else { throw .unsigned }
+    private func acceptUnsigned(_ token: JSONWebToken, now: Int64) throws(TokenRejection) -> VerifiedToken {
+        guard policy.acceptsUnsignedTokens, kind.mayBeUnsigned, token.signature.isEmpty else { throw .unsigned }
         let subject = try kind.checkIdentity(token.claims)
-        return VerifiedToken(subject: subject, claims: ByteBuffer(bytes: token.payload), expires: .max)
+        // The JS SDK's `mockUserToken` has `iat: 0, exp: 3600`.
+        var expires = Int64.max
+        if token.claims["iat"]?.seconds != 0, let end = token.claims["exp"]?.seconds {
+            guard end > now else { throw .expired }
+            expires = end
+        }
+        return VerifiedToken(subject: subject, claims: ByteBuffer(bytes: token.payload), expires: expires)
     }
 
     private func lookUp(_ keyID: String) -> KeyLookup {

@@ -6,7 +6,7 @@ package struct VerifiedToken: Hashable, Sendable {
     package var subject: String
     /// The payload as JSON, exactly as the issuer wrote it. Its storage is shared with the cache.
     package var claims: ByteBuffer
-    /// `exp`, seconds since 1970; `Int64.max` for an unsigned token, which development accepts for ever.
+    /// `exp`, seconds since 1970; `Int64.max` for one that development accepts for ever.
     package var expires: Int64
 
     package init(subject: String, claims: ByteBuffer, expires: Int64) {

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func aTamperedTokenNeverReachesAFunction() async throws {
-        try await RunningHost.serving { host in
+        try await RunningHost.serving(extra: #""auth": { "signedTokens": true }"#) { host in
             let user = try await SignedInUser.create(host)
             let other = try await SignedInUser.create(host)
             let (mine, theirs) = (user.token.split(separator: "."), other.token.split(separator: "."))

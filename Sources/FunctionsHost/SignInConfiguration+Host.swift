@@ -1,0 +1,26 @@
+import HostConfiguration
+import IdentityProvider
+import WorkerProtocol
+
+extension SignInConfiguration {
+    init(_ auth: HostConfiguration.Auth) {
+        self.init()
+        passwordPolicy.minLength = auth.passwords.minLength
+        passwordPolicy.needsLowercase = auth.passwords.lowercase
+        passwordPolicy.needsUppercase = auth.passwords.uppercase
+        passwordPolicy.needsDigit = auth.passwords.digit
+        passwordPolicy.needsSymbol = auth.passwords.symbol
+        attemptsPerAccount = auth.attempts.perAccount
+        attemptsPerAddress = auth.attempts.perAddress
+        allowsDuplicateEmails = auth.duplicateEmails
+        hidesAccounts = auth.hideAccounts
+        projectNumber = auth.projectNumber
+        publicAddress = auth.publicAddress
+        authorizedDomains = auth.authorizedDomains
+    }
+}
+
+extension IPAddress {
+    /// The network that one client has: with IPv6, all addresses with the same first half.
+    var network: IPAddress { high == 0 ? self : IPAddress(high: high, low: 0) }
+}

@@ -1,0 +1,48 @@
+extension HostConfiguration {
+    /// Sign-in on the auth port.
+    package struct Auth: Hashable, Sendable {
+        /// Whose ID tokens count in production; in development always this host's, and Google's where they can exist.
+        package var issuer = Issuer.google
+        /// Whether development signs its tokens, which Node's firebase-admin then refuses.
+        package var signedTokens = false
+        /// The project's number, which some answers name; nil for the project id in its place.
+        package var projectNumber: String?
+        /// Where browsers reach the auth port in production, for links in mails: `https://` and a host.
+        package var publicAddress: String?
+        /// The sites that sign-in may lead to.
+        package var authorizedDomains: [String] = []
+        /// Whether several users may have one email address, each by another provider.
+        package var duplicateEmails = false
+        /// Whether answers hide if an email address has an account.
+        package var hideAccounts = false
+        package var passwords = Passwords()
+        package var attempts = Attempts()
+
+        package init() {}
+
+        package enum Issuer: String, Hashable, Sendable, CaseIterable {
+            case google, own
+        }
+    }
+
+    /// What passwords must have, and what a hash costs.
+    package struct Passwords: Hashable, Sendable {
+        package var minLength = 6
+        package var lowercase = false
+        package var uppercase = false
+        package var digit = false
+        package var symbol = false
+        /// The memory of one hash in MiB: a power of two. Its time grows with it.
+        package var hashMiB = 32
+
+        package init() {}
+    }
+
+    /// Failed attempts to sign in before each is followed by a pause.
+    package struct Attempts: Hashable, Sendable {
+        package var perAccount = 10
+        package var perAddress = 100
+
+        package init() {}
+    }
+}

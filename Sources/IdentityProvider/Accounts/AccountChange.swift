@@ -1,0 +1,132 @@
+import StrictJSON
+import UserStore
+
+/// The change that an update asks for, apart from the password.
+struct AccountChange: Sendable {
+    let email: String?
+    let validSince: Int64?
+    private let fields: SignInRequest
+    private let isAdmin: Bool
+    private let phoneNumber: String?
+    private let deletedAttributes: Set<String>
+    private let deletedProviders: Set<String>
+    private let identity: ProviderIdentity?
+
+    /// The attributes that `deleteAttribute` names, at their numbers.
+    private static let attributes = [
+        "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD",
+        "RAW_USER_INFO",
+    ]
+
+    /// - Throws: an ``IdentityToolkitError`` if the caller may not change a field, or the value is invalid.
+    init(_ fields: SignInRequest, isAdmin: Bool, hasToken: Bool) throws(IdentityToolkitError) {
+        self.fields = fields
+        self.isAdmin = isAdmin
+        if !isAdmin {
+            try require(hasToken, "INVALID_REQ_TYPE : Unsupported request parameters.")
+            try require(!fields.has("customAttributes"), "INSUFFICIENT_PERMISSION")
+        }
+        if hasToken { try require(!fields.has("disableUser"), "OPERATION_NOT_ALLOWED") }
+        if let claims = fields["customAttributes"] { try IDTokenClaims.check(claims) }
+        email = try fields["email"].map { text throws(IdentityToolkitError) in
+            try require(Contact.email(text), "INVALID_EMAIL")
+        }
+        phoneNumber =
+            isAdmin
+            ? try fields["phoneNumber"].map { text throws(IdentityToolkitError) in
+                try require(Contact.phoneNumber(text), Contact.invalidNumber)
+            } : nil
+        try Profile.check(name: fields["displayName"], photoURL: fields["photoUrl"])
+        validSince = isAdmin ? fields.integer("validSince") : nil
+        deletedAttributes = Set(
+            fields.texts("deleteAttribute").map { text in
+                Int(text).flatMap { Self.attributes.indices.contains($0) ? Self.attributes[$0] : nil } ?? text
+            })
+        deletedProviders = Set(fields.texts("deleteProvider"))
+        identity = try fields.message("linkProviderUserInfo").map { given throws(IdentityToolkitError) in
+            try require(isAdmin, "INSUFFICIENT_PERMISSION")
+            return try ProviderIdentity(
+                given, provider: try require(given["providerId"], "MISSING_PROVIDER_ID"),
+                rawID: try require(given["rawId"], "MISSING_RAW_ID"))
+        }
+    }
+
+    /// - Parameter isAnonymous: whether the user has only an anonymous sign-in, and so no address to recover.
+    func apply(to user: inout UserRecord, isAnonymous: Bool, in transaction: UserTransaction) throws {
+        if let email, email != user.email {
+            if !isAnonymous, user.initialEmail == nil { user.initialEmail = user.email }
+            user.email = email
+            user.isEmailVerified = false
+        }
+        if let name = fields["displayName"] { user.displayName = name }
+        if let picture = fields["photoUrl"] { user.photoURL = picture }
+        // Clients take a profile's value away with an empty text.
+        if fields.isEmpty("displayName") { user.displayName = nil }
+        if fields.isEmpty("photoUrl") { user.photoURL = nil }
+        if isAdmin { try applyAsAdmin(to: &user, in: transaction) }
+        for attribute in deletedAttributes {
+            switch attribute {
+            case "DISPLAY_NAME": user.displayName = nil
+            case "PHOTO_URL": user.photoURL = nil
+            case "PASSWORD": user.password = nil
+            case "EMAIL": Self.removeEmail(of: &user)
+            default: break
+            }
+        }
+        if deletedProviders.contains("password") {
+            Self.removeEmail(of: &user)
+            user.password = nil
+        }
+        if deletedProviders.contains("phone") { user.phoneNumber = nil }
+        user.identities.removeAll { deletedProviders.contains($0.provider) }
+        if let identity { user.set(identity) }
+    }
+
+    private func applyAsAdmin(to user: inout UserRecord, in transaction: UserTransaction) throws {
+        if let isVerified = fields.flag("emailVerified") { user.isEmailVerified = isVerified }
+        if let isDisabled = fields.flag("disableUser") { user.isDisabled = isDisabled }
+        if let phoneNumber { user.phoneNumber = phoneNumber }
+        if let claims = fields["customAttributes"] { user.claims = claims }
+        if fields.isEmpty("customAttributes") { user.claims = nil }
+        if let createdAt = fields.integer("createdAt") { user.createdAt = createdAt }
+        if let signedInAt = fields.integer("lastLoginAt") { user.lastSignInAt = signedInAt }
+        if let validSince { user.validSince = validSince }
+        if let factors = fields.message("mfa") {
+            user.secondFactors = try SecondFactor.list(
+                factors.messages("enrollments"), at: transaction.milliseconds, makesIDs: false)
+        }
+    }
+
+    private static func removeEmail(of user: inout UserRecord) {
+        user.email = nil
+        user.isEmailVerified = false
+        user.usesEmailLink = false
+    }
+}
+
+extension UserRecord {
+    /// Adds an identity, or replaces that of the same provider.
+    mutating func set(_ identity: ProviderIdentity) {
+        if let index = identities.firstIndex(where: { $0.provider == identity.provider }) {
+            identities[index] = identity
+        } else {
+            identities.append(identity)
+        }
+    }
+}
+
+extension ProviderIdentity {
+    /// An identity as admins write it.
+    init(_ fields: SignInRequest, provider: String, rawID: String) throws(IdentityToolkitError) {
+        self.init(provider: provider, rawID: rawID)
+        try require(
+            provider.utf8.count <= 128 && rawID.utf8.count <= 512,
+            "INVALID_ARGUMENT : providerId or rawId is too long.")
+        federatedID = fields["federatedId"]
+        email = fields["email"].flatMap { Contact.email($0) }
+        displayName = fields["displayName"]
+        photoURL = fields["photoUrl"]
+        screenName = fields["screenName"]
+        try Profile.check(name: displayName, photoURL: photoURL)
+    }
+}

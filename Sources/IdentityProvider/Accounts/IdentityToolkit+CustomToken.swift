@@ -1,0 +1,61 @@
+import Foundation
+import StrictJSON
+import TokenVerification
+import UserStore
+
+extension IdentityToolkit {
+    static let customTokenAudience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+
+    /// Signs in the user that server code names, who may be new.
+    func signInWithCustomToken(_ call: SignInCall) async throws -> JSONObject {
+        let payload = try customTokenPayload(try require(call["token"], "MISSING_CUSTOM_TOKEN"))
+        let uid = try require(Self.text(payload["uid"]) ?? Self.text(payload["user_id"]), "MISSING_IDENTIFIER")
+        try Profile.check(uid: uid)
+        var claims: String?
+        if let given = payload["claims"], !given.isNull {
+            let object = try require(given.objectValue, "INVALID_CLAIMS")
+            try IDTokenClaims.check(object)
+            let bytes = try JSONValue.object(object).serialized()
+            try require(bytes.count <= 8 * IDTokenClaims.maxCharacters, "CLAIMS_TOO_LARGE")
+            if !object.isEmpty { claims = String(decoding: bytes, as: UTF8.self) }
+        }
+        let text = claims
+        let outcome = try await users.commit { transaction in
+            let known = try transaction.user(uid)
+            var user = known ?? UserRecord(uid: uid, createdAt: transaction.milliseconds)
+            user.usesCustomToken = true
+            return try complete(
+                SignInCandidate(
+                    user: user, isNew: known == nil, provider: "custom", claims: text, asksForSecondFactor: false),
+                from: call.origin, in: transaction)
+        }
+        return merged(
+            [
+                "kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": .bool(outcome.isNew),
+            ], with: try fields(of: outcome))
+    }
+
+    private func customTokenPayload(_ token: String) throws(IdentityToolkitError) -> JSONObject {
+        if isDevelopment, token.hasPrefix("{") {
+            guard let payload = (try? JSONValue(parsing: Array(token.utf8)))?.objectValue else {
+                throw IdentityToolkitError("INVALID_CUSTOM_TOKEN : The token is not JSON.")
+            }
+            return payload
+        }
+        do throws(CustomTokenError) {
+            return try customTokens.payload(of: token, audience: Self.customTokenAudience, now: now())
+        } catch {
+            throw IdentityToolkitError("INVALID_CUSTOM_TOKEN : \(error.reason)")
+        }
+    }
+
+    private static func text(_ value: JSONValue?) -> String? {
+        switch value {
+        case .string(let text)?: text.isEmpty ? nil : text
+        case .integer(let number)?: String(number)
+        case .bool(let flag)?: String(flag)
+        default: nil
+        }
+    }
+}

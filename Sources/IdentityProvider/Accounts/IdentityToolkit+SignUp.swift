@@ -1,0 +1,110 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    /// Creates a user: anonymous, or with an email address and a password. With an ID token, its user gets them.
+    func signUp(_ call: SignInCall) async throws -> JSONObject {
+        if call.isAdmin { return try await createUser(call) }
+        try require(call["localId"] == nil, "UNEXPECTED_PARAMETER : User ID")
+        let isAnonymous = !["idToken", "email", "password"].contains { call.fields.has($0) && call[$0] != nil }
+        let outcome: SignInOutcome
+        if isAnonymous {
+            outcome = try await users.commit { transaction in
+                var user = UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+                user.lastSignInAt = transaction.milliseconds
+                return try complete(
+                    SignInCandidate(user: user, isNew: true, provider: "anonymous"), from: call.origin,
+                    in: transaction)
+            }
+        } else {
+            outcome = try await signUpWithPassword(call)
+        }
+        return merged(signUpAnswer(outcome.user), with: try fields(of: outcome))
+    }
+
+    private func signUpWithPassword(_ call: SignInCall) async throws -> SignInOutcome {
+        let email = try require(
+            Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
+        let password = try require(call["password"], "MISSING_PASSWORD")
+        try configuration.passwordPolicy.check(password)
+        let name = call["displayName"]
+        try Profile.check(name: name, photoURL: nil)
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        // A password is hashed only if it can be used.
+        try await users.read { users in
+            try require(try users.user(email: email) == nil, "EMAIL_EXISTS")
+            if let caller { _ = try self.user(of: caller, in: users) }
+        }
+        let hash = try await passwords.hash(password, for: call.origin.address)
+        return try await users.commit { transaction in
+            var user =
+                try caller.map { try self.user(of: $0, in: transaction) }
+                ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+            user.email = email
+            user.isEmailVerified = false
+            if let name { user.displayName = name }
+            setPassword(hash, of: &user, in: transaction)
+            return try complete(
+                SignInCandidate(
+                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil),
+                from: call.origin, in: transaction)
+        }
+    }
+
+    /// Creates a user as admin, without signing it in.
+    private func createUser(_ call: SignInCall) async throws -> JSONObject {
+        let uid = call["localId"]
+        if let uid {
+            try require(call["idToken"] == nil, "UNEXPECTED_PARAMETER : User ID")
+            try Profile.check(uid: uid)
+        }
+        let fields = call.fields
+        let email = try call["email"].map { text throws(IdentityToolkitError) in
+            try require(Contact.email(text), "INVALID_EMAIL")
+        }
+        let number = try call["phoneNumber"].map { text throws(IdentityToolkitError) in
+            try require(Contact.phoneNumber(text), Contact.invalidNumber)
+        }
+        try Profile.check(name: call["displayName"], photoURL: call["photoUrl"])
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        var hash: PasswordHash?
+        if let password = call["password"] {
+            try configuration.passwordPolicy.check(password)
+            hash = try await passwords.hash(password, for: call.origin.address)
+        }
+        let password = hash
+        let user = try await users.commit { transaction in
+            var user =
+                try caller.map { try self.user(of: $0, in: transaction) }
+                ?? UserRecord(uid: uid ?? Secrets.id(), createdAt: transaction.milliseconds)
+            if let email { user.email = email }
+            user.isEmailVerified = fields.flag("emailVerified") ?? false
+            user.displayName = fields["displayName"] ?? user.displayName
+            user.photoURL = fields["photoUrl"] ?? user.photoURL
+            if let number { user.phoneNumber = number }
+            user.isDisabled = fields.flag("disabled") ?? false
+            user.secondFactors += try SecondFactor.list(
+                fields.messages("mfaInfo"), at: transaction.milliseconds, makesIDs: true)
+            if let password { setPassword(password, of: &user, in: transaction) }
+            if caller == nil { try transaction.insert(user) } else { try transaction.update(user) }
+            return user
+        }
+        return signUpAnswer(user)
+    }
+
+    private func signUpAnswer(_ user: UserRecord) -> JSONObject {
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#SignupNewUserResponse", "localId": .string(user.uid),
+        ]
+        answer["displayName"] = user.displayName.map(JSONValue.string)
+        answer["email"] = user.email.map(JSONValue.string)
+        return answer
+    }
+
+    /// A new password ends the sign-ins from before it.
+    func setPassword(_ hash: PasswordHash, of user: inout UserRecord, in transaction: UserTransaction) {
+        user.password = hash
+        user.passwordUpdatedAt = transaction.milliseconds
+        user.validSince = transaction.seconds
+    }
+}

@@ -1,0 +1,69 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    /// Changes the caller, or as admin any user, or does what the code of a mail is for.
+    func update(_ call: SignInCall) async throws -> JSONObject {
+        for name in ["provider", "upgradeToFederatedLogin"] where call.fields.has(name) {
+            throw IdentityToolkitError.notSupported("\(name) is not supported.")
+        }
+        if let code = call["oobCode"] { return try await apply(code) }
+        let change = try AccountChange(call.fields, isAdmin: call.isAdmin, hasToken: call["idToken"] != nil)
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        let uid = caller == nil ? try require(call["localId"], "MISSING_LOCAL_ID") : nil
+        var hash: PasswordHash?
+        if let password = call["password"] {
+            try configuration.passwordPolicy.check(password)
+            hash = try await passwords.hash(password, for: call.origin.address)
+        }
+        let password = hash
+        let recovery = Secrets.text()
+        let (user, signedIn, recovered) = try await users.commit { transaction in
+            let old =
+                try caller.map { try self.user(of: $0, in: transaction) }
+                ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
+            var user = old
+            try change.apply(to: &user, isAnonymous: caller?.provider == "anonymous", in: transaction)
+            if let password { setPassword(password, of: &user, in: transaction) }
+            let hasNewEmail = change.email != nil && user.email != old.email
+            if hasNewEmail, change.validSince == nil { user.validSince = transaction.seconds }
+            try transaction.update(user)
+            var recovered: MailAction?
+            if hasNewEmail, caller?.provider != "anonymous", let email = user.initialEmail, email != user.email {
+                recovered = MailAction(.recoverEmail, email: email, uid: user.uid)
+            }
+            if let action = recovered {
+                try insert(action, code: recovery, origin: call.origin, continueURL: nil, in: transaction)
+            }
+            guard let caller, password != nil || hasNewEmail else { return (user, SignedInUser?.none, recovered) }
+            let provider = password == nil ? caller.provider : "password"
+            var candidate = SignInCandidate(user: user, isNew: false, provider: provider, asksForSecondFactor: false)
+            // Tokens from before are revoked, so these begin a sign-in.
+            candidate.signedInAt = nil
+            guard case .signedIn(let signedIn) = try complete(candidate, from: call.origin, in: transaction) else {
+                return (user, nil, recovered)
+            }
+            return (signedIn.user, signedIn, recovered)
+        }
+        if let recovered {
+            codes.announce(recovered, link: link(for: recovered, code: recovery, origin: call.origin, continueURL: nil))
+        }
+        var answer = updateAnswer(user)
+        if let email = change.email { answer["newEmail"] = .string(email) }
+        if let signedIn { answer.merge(try tokens(of: signedIn)) }
+        return answer
+    }
+
+    func updateAnswer(_ user: UserRecord) -> JSONObject {
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#SetAccountInfoResponse", "localId": .string(user.uid),
+            "emailVerified": .bool(user.isEmailVerified),
+            "providerUserInfo": .array(user.providerInfo.map(JSONValue.object)),
+        ]
+        answer["email"] = user.email.map(JSONValue.string)
+        answer["displayName"] = user.displayName.map(JSONValue.string)
+        answer["photoUrl"] = user.photoURL.map(JSONValue.string)
+        if user.password != nil { answer["passwordHash"] = .string(UserRecord.redactedHash) }
+        return answer
+    }
+}

@@ -1,0 +1,133 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    static let maxBatch = 1000
+
+    // MARK: Listing
+
+    /// A page of all users, by uid.
+    func listUsers(_ call: SignInCall) async throws -> JSONObject {
+        let asked = (call.query["maxResults"] ?? call["maxResults"]).flatMap(Int.init) ?? 20
+        let limit = min(max(asked, 1), Self.maxBatch)
+        let last = call.query["nextPageToken"] ?? call["nextPageToken"]
+        let users = try await users.read(isLong: true) {
+            try $0.users(after: last.flatMap { $0.isEmpty ? nil : $0 }, limit: limit)
+        }
+        var answer: JSONObject = ["kind": "identitytoolkit#DownloadAccountResponse"]
+        if !users.isEmpty { answer["users"] = .array(users.map { .object($0.json(isWhole: true)) }) }
+        if users.count == limit, let last = users.last { answer["nextPageToken"] = .string(last.uid) }
+        return answer
+    }
+
+    /// `accounts:query` without an expression: all users, up to 500, or their number.
+    func queryUsers(_ call: SignInCall) async throws -> JSONObject {
+        try require(
+            call.fields.messages("expression").isEmpty,
+            "INVALID_ARGUMENT : Queries with an expression are not supported: look users up, or list them.")
+        if call.fields.flag("returnUserInfo") == false {
+            let count = try await users.read(isLong: true) { try $0.userCount() }
+            return ["recordsCount": .string(String(count))]
+        }
+        let limit = min(max(Int(clamping: call.fields.integer("limit") ?? 500), 1), 500)
+        let found = try await users.read(isLong: true) { try $0.users(after: nil, limit: limit) }
+        return [
+            "recordsCount": .string(String(found.count)),
+            "userInfo": .array(found.map { .object($0.json(isWhole: true)) }),
+        ]
+    }
+
+    // MARK: Deleting
+
+    func deleteBatch(_ call: SignInCall) async throws -> JSONObject {
+        let uids = call.fields.texts("localIds")
+        try require((1...Self.maxBatch).contains(uids.count), "LOCAL_ID_LIST_EXCEEDS_LIMIT")
+        let isForced = call.fields.flag("force") == true
+        let errors = try await users.commit { transaction in
+            var errors: [JSONValue] = []
+            for (index, uid) in uids.enumerated() {
+                guard let user = try transaction.user(uid) else { continue }
+                if user.isDisabled || isForced {
+                    try transaction.delete(uid)
+                } else {
+                    errors.append([
+                        "index": .integer(Int64(index)), "localId": .string(uid),
+                        "message": "NOT_DISABLED : Disable the account before batch deletion.",
+                    ])
+                }
+            }
+            return errors
+        }
+        return errors.isEmpty ? [:] : ["errors": .array(errors)]
+    }
+
+    // MARK: Importing
+
+    /// Stores users with what they had elsewhere, their passwords' hashes among it.
+    func importUsers(_ call: SignInCall) async throws -> JSONObject {
+        let given = call.fields.messages("users")
+        try require(!given.isEmpty, "MISSING_USER_ACCOUNT")
+        try require(
+            given.count <= Self.maxBatch, "INVALID_ARGUMENT : at most \(Self.maxBatch) users are imported at once.")
+        let overwrites = call.fields.flag("allowOverwrite") == true
+        let isChecked = call.fields.flag("sanityCheck") == true
+        if isChecked { try Self.checkForDuplicates(given) }
+        if !overwrites {
+            var seen: Set<String> = []
+            for fields in given {
+                let uid = fields["localId"] ?? ""
+                try require(seen.insert(uid).inserted, "DUPLICATE_LOCAL_ID : \(uid)")
+            }
+        }
+        let scheme = try ImportedScheme(call.fields)
+        let imports = try await imported(given, scheme, for: call.origin.address)
+        let errors = try await users.commit { transaction in
+            try imports.enumerated().compactMap { index, given -> JSONValue? in
+                do {
+                    try given.get().store(overwriting: overwrites, in: transaction)
+                    return nil
+                } catch let problem as ImportProblem {
+                    return ["index": .integer(Int64(index)), "message": .string(problem.message)]
+                }
+            }
+        }
+        var answer: JSONObject = ["kind": "identitytoolkit#UploadAccountResponse"]
+        if !errors.isEmpty { answer["error"] = .array(errors) }
+        return answer
+    }
+
+    private func imported(
+        _ given: [SignInRequest], _ scheme: ImportedScheme, for address: String
+    ) async throws -> [Result<ImportedUser, ImportProblem>] {
+        var imports: [Result<ImportedUser, ImportProblem>] = []
+        for fields in given {
+            let hash = try await fields["rawPassword"].mapAsync { try await passwords.hash($0, for: address) }
+            imports.append(
+                Result { () throws(ImportProblem) in
+                    try ImportedUser(fields, scheme: scheme, hash: hash, now: now())
+                })
+        }
+        return imports
+    }
+
+    private static func checkForDuplicates(_ given: [SignInRequest]) throws(IdentityToolkitError) {
+        var (emails, identities) = (Set<String>(), Set<[String]>())
+        for fields in given {
+            if let email = fields["email"] {
+                try require(emails.insert(email.lowercased()).inserted, "DUPLICATE_EMAIL : \(email)")
+            }
+            for provider in fields.messages("providerUserInfo") {
+                let (id, rawID) = (provider["providerId"] ?? "", provider["rawId"] ?? "")
+                try require(
+                    identities.insert([id, rawID]).inserted,
+                    "DUPLICATE_RAW_ID : Provider id(\(id)), Raw id(\(rawID))")
+            }
+        }
+    }
+}
+
+extension Optional {
+    fileprivate func mapAsync<Value>(_ transform: (Wrapped) async throws -> Value) async rethrows -> Value? {
+        if let self { try await transform(self) } else { nil }
+    }
+}

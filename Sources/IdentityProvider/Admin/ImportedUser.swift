@@ -1,0 +1,108 @@
+import StrictJSON
+import TextFormats
+import UserStore
+
+/// Why one user of an import can't be stored; the others are.
+struct ImportProblem: Error, Hashable, Sendable {
+    var message: String
+
+    init(_ message: String) { self.message = message }
+
+    init(_ error: IdentityToolkitError) {
+        message =
+            switch error.message {
+            case "INVALID_CLAIMS": "Invalid custom claims provided."
+            case "CLAIMS_TOO_LARGE": "Custom claims provided are too large."
+            case let text where text.hasPrefix("FORBIDDEN_CLAIM"): "Custom claims provided include a reserved claim."
+            case let text: text
+            }
+    }
+
+    init(_ conflict: UserConflict) {
+        message =
+            switch conflict {
+            case .uidExists: "localId belongs to an existing account - can not overwrite."
+            case .emailExists: "email exists in other account in database"
+            case .phoneNumberExists: "phone number exists in other account in database"
+            case .identityExists: "raw id exists in other account in database"
+            case .noSuchUser: "there is no such account"
+            }
+    }
+}
+
+/// A user as imports write it.
+struct ImportedUser: Sendable {
+    private let user: UserRecord
+
+    /// - Parameters:
+    ///   - hash: of the raw password, if there is one.
+    ///   - now: Seconds since 1970.
+    init(_ fields: SignInRequest, scheme: ImportedScheme, hash: PasswordHash?, now: Int64) throws(ImportProblem) {
+        do throws(IdentityToolkitError) {
+            user = try Self.read(fields, scheme, hash, now)
+        } catch {
+            throw ImportProblem(error)
+        }
+    }
+
+    /// - Throws: ``ImportProblem``; the user isn't stored then.
+    func store(overwriting: Bool, in transaction: UserTransaction) throws {
+        do {
+            if try transaction.user(user.uid) == nil {
+                try transaction.insert(user)
+            } else {
+                guard overwriting else { throw UserConflict.uidExists }
+                try transaction.update(user)
+            }
+        } catch let conflict as UserConflict {
+            throw ImportProblem(conflict)
+        }
+    }
+
+    private static func read(
+        _ fields: SignInRequest, _ scheme: ImportedScheme, _ hash: PasswordHash?, _ now: Int64
+    ) throws(IdentityToolkitError) -> UserRecord {
+        let uid = try require(fields["localId"], "localId is missing")
+        try Profile.check(uid: uid)
+        try Profile.check(name: fields["displayName"], photoURL: fields["photoUrl"])
+        try require(fields["tenantId"] == nil, "Tenant id in userInfo does not match the tenant id in request.")
+        var user = UserRecord(uid: uid, createdAt: fields.integer("createdAt") ?? now * 1000)
+        user.displayName = fields["displayName"]
+        user.photoURL = fields["photoUrl"]
+        // `firebase auth:export` writes the first name.
+        user.lastSignInAt = fields.integer("lastSignedInAt") ?? fields.integer("lastLoginAt")
+        user.validSince = fields.integer("validSince") ?? now
+        user.email = try fields["email"].map { text throws(IdentityToolkitError) in
+            try require(Contact.email(text), "email is invalid")
+        }
+        user.isEmailVerified = fields.flag("emailVerified") ?? false
+        user.isDisabled = fields.flag("disabled") ?? false
+        user.phoneNumber = try fields["phoneNumber"].map { text throws(IdentityToolkitError) in
+            try require(Contact.phoneNumber(text), "phone number format is invalid")
+        }
+        if let claims = fields["customAttributes"] {
+            try IDTokenClaims.check(claims)
+            user.claims = claims
+        }
+        if let text = fields["passwordHash"] {
+            user.password = try scheme.password(text, salt: fields["salt"])
+        } else {
+            user.password = hash
+        }
+        if user.password != nil { user.passwordUpdatedAt = fields.integer("passwordUpdatedAt") ?? now * 1000 }
+        for provider in fields.messages("providerUserInfo") {
+            let id = try require(provider["providerId"], "federatedId or (providerId & rawId) is required")
+            // They follow from the email address and the phone number.
+            if id == "password" || id == "phone" { continue }
+            let rawID = try require(provider["rawId"], "federatedId or (providerId & rawId) is required")
+            user.set(try ProviderIdentity(provider, provider: id, rawID: rawID))
+        }
+        let factors = fields.messages("mfaInfo")
+        if !factors.isEmpty {
+            try require(user.email != nil, "Second factor account requires email to be presented.")
+            try require(user.isEmailVerified, "Second factor account requires email to be verified.")
+            user.secondFactors = try SecondFactor.list(factors, at: now * 1000, makesIDs: true)
+        }
+        return user
+    }
+}

@@ -1,0 +1,36 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    func signInWithEmailLink(_ call: SignInCall) async throws -> JSONObject {
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        let email = try require(
+            Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
+        let code = try require(call["oobCode"], "MISSING_OOB_CODE")
+        let outcome = try await users.commit { transaction in
+            let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
+            try require(action.kind == .emailSignIn, "INVALID_OOB_CODE")
+            try require(
+                action.email == email,
+                "INVALID_EMAIL : The email provided does not match the sign-in email address.")
+            let known = try transaction.user(email: email)
+            let linked = try caller.map { try self.user(of: $0, in: transaction) }
+            if let known, let linked { try require(known.uid == linked.uid, "EMAIL_EXISTS") }
+            transaction.delete(stored, hash: Secrets.hash(code))
+            var user = linked ?? known ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+            // Whoever set the password of an address that wasn't verified may not own the address.
+            if known != nil, !user.isEmailVerified { user.password = nil }
+            user.email = email
+            user.isEmailVerified = true
+            user.usesEmailLink = true
+            return try complete(
+                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"),
+                from: call.origin, in: transaction)
+        }
+        return merged(
+            [
+                "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),
+                "localId": .string(outcome.user.uid), "isNewUser": .bool(outcome.isNew),
+            ], with: try fields(of: outcome))
+    }
+}

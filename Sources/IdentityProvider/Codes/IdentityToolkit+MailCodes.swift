@@ -1,0 +1,211 @@
+import StrictJSON
+import TextFormats
+import UserStore
+
+extension MailAction.Kind {
+    /// The values of `requestType`, at their numbers.
+    static let requestTypes = [
+        "OOB_REQ_TYPE_UNSPECIFIED", "PASSWORD_RESET", "OLD_EMAIL_AGREE", "NEW_EMAIL_ACCEPT", "VERIFY_EMAIL",
+        "RECOVER_EMAIL", "EMAIL_SIGNIN", "VERIFY_AND_CHANGE_EMAIL", "REVERT_SECOND_FACTOR_ADDITION",
+    ]
+
+    /// The value of `mode` in links.
+    var mode: String {
+        switch self {
+        case .passwordReset: "resetPassword"
+        case .verifyEmail: "verifyEmail"
+        case .verifyAndChangeEmail: "verifyAndChangeEmail"
+        case .recoverEmail: "recoverEmail"
+        case .emailSignIn: "signIn"
+        }
+    }
+}
+
+extension IdentityToolkit {
+    /// Makes a code and sends it in a mail; an admin may ask for the link in place of the mail.
+    func sendMailCode(_ call: SignInCall) async throws -> JSONObject {
+        let type = call.fields.choice("requestType", MailAction.Kind.requestTypes)
+        guard let type, type != MailAction.Kind.requestTypes[0] else { throw IdentityToolkitError("MISSING_REQ_TYPE") }
+        guard let kind = MailAction.Kind(rawValue: type), kind != .recoverEmail else {
+            throw IdentityToolkitError("INVALID_REQ_TYPE : There are no mails of the type \(type).")
+        }
+        let returnsLink = call.fields.flag("returnOobLink") == true
+        if returnsLink { try require(call.isAdmin, "INSUFFICIENT_PERMISSION") }
+        let continueURL = call["continueUrl"]
+        if let continueURL {
+            try require(
+                WebAddress(continueURL) != nil,
+                "INVALID_CONTINUE_URI : ((expected an absolute URI with valid scheme and host))")
+        }
+        try require(returnsLink || codes.sendsMail, "OPERATION_NOT_ALLOWED : This host sends no mail.")
+        let caller = try mailCaller(call, kind, returnsLink: returnsLink)
+        let email = try caller == nil ? require(call["email"], "MISSING_EMAIL") : nil
+        let newEmail =
+            try kind == .verifyAndChangeEmail
+            ? require(Contact.email(require(call["newEmail"], "MISSING_NEW_EMAIL")), "INVALID_NEW_EMAIL") : nil
+        let code = Secrets.text()
+        let action = try await users.commit { transaction in
+            try self.mailAction(kind, caller, email: email, newEmail: newEmail, isAdmin: returnsLink, in: transaction)
+                .map { action in
+                    try insert(action, code: code, origin: call.origin, continueURL: continueURL, in: transaction)
+                    return action
+                }
+        }
+        guard let action else {
+            return [
+                "kind": "identitytoolkit#GetOobConfirmationCodeResponse",
+                "email": .string(email.flatMap { Contact.email($0) } ?? ""),
+            ]
+        }
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(action.email),
+        ]
+        let link = link(for: action, code: code, origin: call.origin, continueURL: continueURL)
+        if returnsLink {
+            answer["oobCode"] = .string(code)
+            answer["oobLink"] = .string(link)
+        } else {
+            codes.announce(action, link: link)
+        }
+        return answer
+    }
+
+    /// The caller whose address the mail goes to; nil if the request names an address.
+    private func mailCaller(
+        _ call: SignInCall, _ kind: MailAction.Kind, returnsLink: Bool
+    ) throws(IdentityToolkitError) -> Caller? {
+        switch kind {
+        case .passwordReset, .emailSignIn, .recoverEmail: return nil
+        case .verifyEmail, .verifyAndChangeEmail:
+            if returnsLink, call["idToken"] == nil { return nil }
+            if kind == .verifyAndChangeEmail { return try self.caller(call["idToken"]) }
+            return try self.caller(require(call["idToken"], "INVALID_ID_TOKEN"))
+        }
+    }
+
+    /// - Returns: nil if there is no such user, and the answer must not show that.
+    private func mailAction(
+        _ kind: MailAction.Kind, _ caller: Caller?, email given: String?, newEmail: String?, isAdmin: Bool,
+        in transaction: UserTransaction
+    ) throws -> MailAction? {
+        if let caller {
+            let user = try self.user(of: caller, in: transaction)
+            let email = try require(user.email, "MISSING_EMAIL")
+            if let newEmail { try require(try transaction.user(email: newEmail) == nil, "EMAIL_EXISTS") }
+            return MailAction(kind, email: email, newEmail: newEmail, uid: user.uid)
+        }
+        let email = try require(given.flatMap { Contact.email($0) }, "INVALID_EMAIL")
+        guard kind != .emailSignIn else { return MailAction(kind, email: email) }
+        guard let user = try transaction.user(email: email) else {
+            if kind == .passwordReset, !isAdmin, try settings(transaction).hidesAccounts {
+                // Is never used: storing it takes as long as storing a code.
+                transaction.insert(
+                    OneTimeCode(
+                        .phoneProof(""), createdAt: transaction.milliseconds, expires: transaction.seconds),
+                    hash: Secrets.hash(Secrets.text()))
+                return nil
+            }
+            throw IdentityToolkitError(kind == .passwordReset ? "EMAIL_NOT_FOUND" : "USER_NOT_FOUND")
+        }
+        if let newEmail { try require(try transaction.user(email: newEmail) == nil, "EMAIL_EXISTS") }
+        return MailAction(kind, email: email, newEmail: newEmail, uid: user.uid)
+    }
+
+    func insert(
+        _ action: MailAction, code: String, origin: CallOrigin, continueURL: String?, in transaction: UserTransaction
+    ) throws {
+        var action = action
+        if isDevelopment { action.link = link(for: action, code: code, origin: origin, continueURL: continueURL) }
+        transaction.insert(
+            OneTimeCode(
+                .mail(action), createdAt: transaction.milliseconds,
+                expires: transaction.seconds + CodeLifetime.mail(action.kind), text: isDevelopment ? code : nil),
+            hash: Secrets.hash(code))
+    }
+
+    /// The link in a mail.
+    func link(for action: MailAction, code: String, origin: CallOrigin, continueURL: String?) -> String {
+        var link = (configuration.publicAddress ?? origin.base) + "/emulator/action?mode=\(action.kind.mode)&lang=en"
+        link += "&oobCode=\(PercentEncoding.encoded(code))&apiKey=\(PercentEncoding.encoded("fake-api-key"))"
+        if let continueURL { link += "&continueUrl=\(PercentEncoding.encoded(continueURL))" }
+        return link
+    }
+
+    // MARK: Using a code
+
+    /// The action of a code that can still be used.
+    func mailAction(
+        _ code: String, in reader: some UserReader, now: Int64
+    ) throws -> (code: OneTimeCode, action: MailAction) {
+        guard let stored = try reader.code(Secrets.hash(code)), stored.expires > now,
+            case .mail(let action) = stored.purpose
+        else { throw IdentityToolkitError.invalidCode }
+        return (stored, action)
+    }
+
+    /// Tells what a code is for, and sets the new password if there is one.
+    func resetPassword(_ call: SignInCall) async throws -> JSONObject {
+        let code = try require(call["oobCode"], "MISSING_OOB_CODE")
+        let action = try await users.read { try mailAction(code, in: $0, now: now()).action }
+        if let password = call["newPassword"] {
+            try require(action.kind == .passwordReset, "INVALID_OOB_CODE")
+            try configuration.passwordPolicy.check(password)
+            let hash = try await passwords.hash(password, for: call.origin.address)
+            let subjects = attempts.subjects(account: action.email, address: call.origin.address)
+            try await users.commit { transaction in
+                let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
+                var user = try userOfCode(action, in: transaction)
+                transaction.delete(stored, hash: Secrets.hash(code))
+                // Another person may have linked providers before the address was verified.
+                if !user.isEmailVerified { user.identities = [] }
+                user.isEmailVerified = true
+                setPassword(hash, of: &user, in: transaction)
+                try transaction.update(user)
+                try attempts.succeed(subjects, in: transaction)
+            }
+        }
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#ResetPasswordResponse", "requestType": .string(action.kind.rawValue),
+        ]
+        // Who follows a link to sign in has to know the address.
+        if action.kind != .emailSignIn { answer["email"] = .string(action.email) }
+        answer["newEmail"] = action.newEmail.map(JSONValue.string)
+        return answer
+    }
+
+    /// Verifies, changes or restores an email address.
+    func apply(_ code: String) async throws -> JSONObject {
+        let (user, newEmail) = try await users.commit { transaction in
+            let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
+            var user = try userOfCode(action, in: transaction)
+            switch action.kind {
+            case .passwordReset, .emailSignIn: throw IdentityToolkitError.invalidCode
+            case .verifyEmail: user.isEmailVerified = true
+            case .verifyAndChangeEmail:
+                user.initialEmail = user.initialEmail ?? user.email
+                user.email = action.newEmail
+                user.isEmailVerified = true
+            case .recoverEmail:
+                user.email = action.email
+                user.isEmailVerified = true
+            }
+            transaction.delete(stored, hash: Secrets.hash(code))
+            try transaction.update(user)
+            return (user, action.newEmail)
+        }
+        var answer = updateAnswer(user)
+        answer["newEmail"] = newEmail.map(JSONValue.string)
+        return answer
+    }
+
+    /// The user that a code is about. If the address has changed since, the code is no longer good.
+    private func userOfCode(_ action: MailAction, in transaction: UserTransaction) throws -> UserRecord {
+        guard let uid = action.uid, let user = try transaction.user(uid) else { throw IdentityToolkitError.invalidCode }
+        if action.kind == .recoverEmail {
+            try require(user.email != action.email, "INVALID_OOB_CODE")
+        } else {
+            try require(user.email == action.email, "INVALID_OOB_CODE")
+        }
+        return user
+    }
+}

@@ -1,0 +1,143 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    private static let maxPhoneFailures = 5
+
+    /// Sends a code by text message.
+    func sendVerificationCode(_ call: SignInCall) async throws -> JSONObject {
+        let number = try require(call["phoneNumber"].flatMap { Contact.phoneNumber($0) }, Contact.invalidNumber)
+        let session = try await sendCode(to: number) { transaction in
+            let known = try transaction.user(phoneNumber: number)
+            try require(
+                known?.secondFactors.isEmpty ?? true,
+                "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+        }
+        return ["sessionInfo": .string(session)]
+    }
+
+    /// - Parameter check: throws if the number may not be used.
+    /// - Returns: the session.
+    func sendCode(
+        to number: String, _ check: @escaping @Sendable (UserTransaction) throws -> Void
+    ) async throws -> String {
+        try require(codes.sendsTexts, "OPERATION_NOT_ALLOWED : This host sends no text messages.")
+        let (session, code) = (Secrets.text(), Secrets.digits())
+        try await users.commit { transaction in
+            try check(transaction)
+            let challenge = PhoneChallenge(
+                phoneNumber: number, proof: Self.proof(session, code), code: isDevelopment ? code : nil)
+            transaction.insert(
+                OneTimeCode(
+                    .phone(challenge), createdAt: transaction.milliseconds,
+                    expires: transaction.seconds + CodeLifetime.phone, text: isDevelopment ? session : nil),
+                hash: Secrets.hash(session))
+        }
+        codes.announce(code: code, to: number)
+        return session
+    }
+
+    /// Checks the code of a text message, and uses it up.
+    ///
+    /// - Returns: the phone number, or a failure that is counted: the commit must be kept.
+    func verifyPhone(
+        _ session: String, _ code: String, in transaction: UserTransaction
+    ) throws -> Result<String, IdentityToolkitError> {
+        let hash = Secrets.hash(session)
+        guard var stored = try transaction.code(hash), case .phone(var challenge) = stored.purpose else {
+            throw IdentityToolkitError("INVALID_SESSION_INFO")
+        }
+        guard stored.expires > transaction.seconds else {
+            throw IdentityToolkitError("SESSION_EXPIRED : The code has expired; request another one.")
+        }
+        guard challenge.proof == Self.proof(session, code) else {
+            challenge.failures += 1
+            stored.purpose = .phone(challenge)
+            if challenge.failures >= Self.maxPhoneFailures {
+                transaction.delete(stored, hash: hash)
+            } else {
+                transaction.update(stored, hash: hash)
+            }
+            return .failure(IdentityToolkitError("INVALID_CODE"))
+        }
+        transaction.delete(stored, hash: hash)
+        return .success(challenge.phoneNumber)
+    }
+
+    private static func proof(_ session: String, _ code: String) -> [UInt8] { Secrets.hash(session + " " + code) }
+
+    private enum PhoneResult: Sendable {
+        case signedIn(SignInOutcome, number: String)
+        /// The number belongs to another user than the one to link it to.
+        case proof(String, number: String)
+    }
+
+    func signInWithPhoneNumber(_ call: SignInCall) async throws -> JSONObject {
+        let proof = call["temporaryProof"]
+        let (number, session, code) = (call["phoneNumber"], call["sessionInfo"], call["code"])
+        if proof == nil {
+            try require(session != nil, "MISSING_SESSION_INFO")
+            try require(code != nil, "MISSING_CODE")
+        } else {
+            try require(number != nil, "MISSING_PHONE_NUMBER")
+        }
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        let result = try await users.commit { transaction -> Result<PhoneResult, IdentityToolkitError> in
+            let verified: String
+            if let proof {
+                verified = try provenNumber(proof, number ?? "", in: transaction)
+            } else {
+                switch try verifyPhone(session ?? "", code ?? "", in: transaction) {
+                case .success(let number): verified = number
+                case .failure(let error): return .failure(error)
+                }
+            }
+            let known = try transaction.user(phoneNumber: verified)
+            let linked = try caller.map { try self.user(of: $0, in: transaction) }
+            if let known, let linked, known.uid != linked.uid {
+                try require(proof == nil, "PHONE_NUMBER_EXISTS")
+                return .success(.proof(insertProof(of: verified, in: transaction), number: verified))
+            }
+            var user = linked ?? known ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+            try require(
+                user.secondFactors.isEmpty,
+                "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+            user.phoneNumber = verified
+            let outcome = try complete(
+                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "phone"),
+                from: call.origin, in: transaction)
+            return .success(.signedIn(outcome, number: verified))
+        }
+        switch try result.get() {
+        case .proof(let text, let number):
+            return [
+                "phoneNumber": .string(number), "temporaryProof": .string(text),
+                "temporaryProofExpiresIn": .string(String(CodeLifetime.phoneProof)),
+            ]
+        case .signedIn(let outcome, let number):
+            return merged(
+                [
+                    "isNewUser": .bool(outcome.isNew), "phoneNumber": .string(number),
+                    "localId": .string(outcome.user.uid),
+                ], with: try fields(of: outcome))
+        }
+    }
+
+    private func insertProof(of number: String, in transaction: UserTransaction) -> String {
+        let text = Secrets.text()
+        transaction.insert(
+            OneTimeCode(
+                .phoneProof(number), createdAt: transaction.milliseconds,
+                expires: transaction.seconds + CodeLifetime.phoneProof),
+            hash: Secrets.hash(text))
+        return text
+    }
+
+    /// A proof can be used until it expires.
+    private func provenNumber(_ proof: String, _ given: String, in transaction: UserTransaction) throws -> String {
+        guard let stored = try transaction.code(Secrets.hash(proof)), stored.expires > transaction.seconds,
+            case .phoneProof(let number) = stored.purpose, Contact.phoneNumber(given) == number
+        else { throw IdentityToolkitError("INVALID_TEMPORARY_PROOF") }
+        return number
+    }
+}

@@ -1,0 +1,146 @@
+import StrictJSON
+import UserStore
+
+extension IdentityToolkit {
+    /// Signs in by an identity provider, or links its account to the caller's.
+    func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
+        let assertion = try ProviderAssertion(call)
+        let profile = try await providers.profile(assertion)
+        let provider = assertion.provider
+        let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        var answer = try profile.answer(of: provider)
+        answer["oauthIdToken"] = assertion.idToken.map(JSONValue.string)
+        // Clients make credentials of it.
+        answer["oauthAccessToken"] = .string(assertion.accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(provider)")
+        let result: ProviderResult
+        do {
+            result = try await users.commit { transaction in
+                try self.signIn(profile, of: provider, caller, from: call.origin, in: transaction)
+            }
+        } catch let refusal as LinkRefusal {
+            guard call.fields.flag("returnIdpCredential") == true else { throw IdentityToolkitError(refusal.message) }
+            answer["errorMessage"] = .string(refusal.message)
+            return answer
+        }
+        switch result {
+        case .confirmation(let user):
+            answer["needConfirmation"] = true
+            answer["localId"] = .string(user.uid)
+            answer["verifiedProvider"] = .array(user.identities.map { .string($0.provider) })
+            return answer
+        case .signedIn(let outcome, let isRecycled):
+            let user = outcome.user
+            answer["localId"] = .string(user.uid)
+            answer["isNewUser"] = .bool(outcome.isNew)
+            if isRecycled { answer["emailRecycled"] = true }
+            if user.email == profile.email { answer["emailVerified"] = .bool(user.isEmailVerified) }
+            return merged(answer, with: try fields(of: outcome))
+        }
+    }
+
+    private enum ProviderResult: Sendable {
+        case signedIn(SignInOutcome, isRecycled: Bool)
+        /// The address belongs to a user, and the provider hasn't verified it.
+        case confirmation(UserRecord)
+    }
+
+    /// Why an account can't be linked: clients that ask for it get this beside the credential.
+    private struct LinkRefusal: Error {
+        var message: String
+    }
+
+    private func signIn(
+        _ profile: ProviderProfile, of provider: String, _ caller: Caller?, from origin: CallOrigin,
+        in transaction: UserTransaction
+    ) throws -> ProviderResult {
+        let settings = try settings(transaction)
+        let identity = profile.identity(of: provider)
+        let owner = try transaction.user(provider: provider, rawID: profile.rawID)
+        func signIn(_ user: UserRecord, isNew: Bool = false, isRecycled: Bool = false) throws -> ProviderResult {
+            var user = user
+            user.set(identity)
+            let candidate = SignInCandidate(user: user, isNew: isNew, provider: provider)
+            return .signedIn(try complete(candidate, from: origin, in: transaction), isRecycled: isRecycled)
+        }
+        if let caller {
+            let user = try self.user(of: caller, in: transaction)
+            guard owner == nil else { throw LinkRefusal(message: "FEDERATED_USER_ID_ALREADY_LINKED") }
+            return try signIn(
+                try linked(user, to: profile, isOnePerEmail: !settings.allowsDuplicateEmails, in: transaction))
+        }
+        if let owner { return try signIn(owner) }
+        if !settings.allowsDuplicateEmails, let email = profile.email, var user = try transaction.user(email: email) {
+            guard profile.isEmailVerified else { return .confirmation(user) }
+            let isRecycled = user.identities.contains { $0.provider == provider && $0.rawID != profile.rawID }
+            if !user.isEmailVerified {
+                // Whoever made the account may not own the address: nothing that they set remains.
+                (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
+                user.usesEmailLink = false
+                user.validSince = transaction.seconds
+            }
+            user.displayName = profile.displayName
+            user.photoURL = profile.photoURL
+            user.isEmailVerified = true
+            return try signIn(user, isRecycled: isRecycled)
+        }
+        var user = UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+        user.displayName = profile.displayName
+        user.photoURL = profile.photoURL
+        if !settings.allowsDuplicateEmails, let email = profile.email {
+            user.email = email
+            user.isEmailVerified = profile.isEmailVerified
+        }
+        return try signIn(user, isNew: true)
+    }
+
+    /// A user who gets an account of a provider.
+    private func linked(
+        _ user: UserRecord, to profile: ProviderProfile, isOnePerEmail: Bool, in transaction: UserTransaction
+    ) throws -> UserRecord {
+        var user = user
+        guard let email = profile.email else { return user }
+        if isOnePerEmail {
+            if let other = try transaction.user(email: email), other.uid != user.uid {
+                throw LinkRefusal(message: "EMAIL_EXISTS")
+            }
+            if user.email == nil {
+                user.email = email
+                user.isEmailVerified = profile.isEmailVerified
+            }
+        }
+        if user.email == email, profile.isEmailVerified { user.isEmailVerified = true }
+        return user
+    }
+
+    /// Tells how an email address signs in.
+    func createAuthURI(_ call: SignInCall) async throws -> JSONObject {
+        let sessionID = call["sessionId"] ?? Secrets.id(27)
+        if call["providerId"] != nil {
+            throw IdentityToolkitError.notSupported("Sign-in with a provider begins at the client's page.")
+        }
+        let identifier = try require(call["identifier"], "MISSING_IDENTIFIER")
+        let continueURI = try require(call["continueUri"], "MISSING_CONTINUE_URI")
+        let email = try require(Contact.email(identifier), "INVALID_IDENTIFIER")
+        try require(WebAddress(continueURI) != nil, "INVALID_CONTINUE_URI")
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#CreateAuthUriResponse", "sessionId": .string(sessionID),
+        ]
+        let (found, settings) = try await users.read { (try $0.users(withEmail: email), try self.settings($0)) }
+        if settings.hidesAccounts { return answer }
+        let user = settings.allowsDuplicateEmails ? found.first { $0.email == email } : found.first
+        var (providers, methods) = ([String](), [String]())
+        if let user {
+            if user.hasEmailProvider { providers.append("password") }
+            if user.email == email, user.password != nil { methods.append("password") }
+            if user.usesEmailLink { methods.append("emailLink") }
+            if !settings.allowsDuplicateEmails {
+                providers += user.identities.map(\.provider)
+                methods += user.identities.map(\.provider)
+            }
+        }
+        answer["registered"] = .bool(user != nil)
+        answer["allProviders"] = .array(providers.map(JSONValue.string))
+        answer["signinMethods"] = .array(methods.map(JSONValue.string))
+        return answer
+    }
+}

@@ -1,0 +1,22 @@
+/// A request as operations receive it.
+struct SignInCall: Sendable {
+    var fields: SignInRequest
+    /// Whether server code or an operator calls: then the request may concern any user.
+    var isAdmin = false
+    var origin: CallOrigin
+    /// The parameters of the URL.
+    var query: [String: String] = [:]
+    /// Whether the client is a browser that shows the answer.
+    var readsHTML = false
+    var isPost = false
+
+    subscript(_ name: String) -> String? { fields[name] }
+}
+
+/// Where a request comes from.
+struct CallOrigin: Hashable, Sendable {
+    /// The client's address.
+    var address: String
+    /// How the client reaches this port, such as `http://127.0.0.1:9099`.
+    var base: String
+}

@@ -1,0 +1,54 @@
+import StrictJSON
+package import TokenVerification
+
+/// Why a custom token can't be accepted.
+struct CustomTokenError: Error, Hashable {
+    /// A sentence for the developer; it has no part of the token.
+    var reason: String
+}
+
+/// Reads custom tokens, which server code signs with the key of a service account.
+package struct CustomTokens: Sendable {
+    /// Finds the public key of a service account, by its address and the key's id; nil to accept any signature, which
+    /// only development does.
+    private let key: (@Sendable (_ issuer: String, _ keyID: String?) -> PublicKey?)?
+
+    /// Accepts tokens whatever their signature and times, as the emulator does.
+    package static let unverified = CustomTokens(key: nil)
+
+    package init(key: (@Sendable (_ issuer: String, _ keyID: String?) -> PublicKey?)?) { self.key = key }
+
+    func payload(of token: String, audience: String, now: Int64) throws(CustomTokenError) -> JSONObject {
+        var text = token
+        return try text.withUTF8 { bytes -> Result<JSONObject, CustomTokenError> in
+            Result { () throws(CustomTokenError) in try payload(of: bytes, audience: audience, now: now) }
+        }.get()
+    }
+
+    private func payload(
+        of bytes: UnsafeBufferPointer<UInt8>, audience: String, now: Int64
+    ) throws(CustomTokenError) -> JSONObject {
+        guard let token = try? JSONWebToken(bytes),
+            let payload = (try? JSONValue(parsing: token.payload))?.objectValue
+        else { throw CustomTokenError(reason: "Invalid assertion format") }
+        guard payload["aud"]?.stringValue == audience else {
+            throw CustomTokenError(
+                reason:
+                    "The token's audience (aud) is not that of custom tokens. ID tokens can't be used in place of one.")
+        }
+        guard let key else { return payload }
+        guard token.algorithm == "RS256", let issuer = payload["iss"]?.stringValue,
+            let found = key(issuer, token.keyID)
+        else { throw CustomTokenError(reason: "The token isn't signed by a key file of this host.") }
+        guard payload["sub"]?.stringValue == issuer else {
+            throw CustomTokenError(reason: "The token's sub is not its iss.")
+        }
+        guard found.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount])) else {
+            throw CustomTokenError(reason: "The token's signature is invalid.")
+        }
+        guard let issued = payload["iat"]?.intValue, let expires = payload["exp"]?.intValue,
+            Int64(issued) <= now + 300, Int64(expires) > now, expires - issued <= 3600
+        else { throw CustomTokenError(reason: "The token has expired, or its times are invalid.") }
+        return payload
+    }
+}

@@ -1,0 +1,87 @@
+import StorageEngine
+
+/// The keys of the table of users: what a row is, then what identifies it.
+enum UserKeys {
+    enum Kind: UInt8, CaseIterable {
+        /// A user, by uid.
+        case user = 1
+        /// The uid of the user with an email address.
+        case email
+        /// Empty, by the email address of an identity and the uid.
+        case identityEmail
+        /// The uid of the user with a phone number.
+        case phone
+        /// The uid of the user with an identity, by provider and raw id.
+        case identity
+        /// A refresh token, by its hash.
+        case refreshToken
+        /// Empty, by uid, time of issue and hash.
+        case tokenOfUser
+        /// A one-time code, by the hash of its text.
+        case code
+        /// Empty, by time of expiry and hash.
+        case expiry
+        /// Failed attempts, by account or address.
+        case attempts
+        /// A part of the project's settings, by name.
+        case setting
+    }
+
+    static func all(_ kind: Kind) -> KeyRange { KeyRange(prefix: [kind.rawValue]) }
+
+    static func user(_ uid: String) -> [UInt8] { key(.user, uid) }
+    static func email(_ email: String) -> [UInt8] { key(.email, email) }
+    static func phone(_ number: String) -> [UInt8] { key(.phone, number) }
+    static func attempts(_ subject: String) -> [UInt8] { key(.attempts, subject) }
+    static func setting(_ name: String) -> [UInt8] { key(.setting, name) }
+    static func refreshToken(_ hash: [UInt8]) -> [UInt8] { [Kind.refreshToken.rawValue] + hash }
+    static func code(_ hash: [UInt8]) -> [UInt8] { [Kind.code.rawValue] + hash }
+
+    static func identity(_ provider: String, _ rawID: String) -> [UInt8] {
+        var key = [Kind.identity.rawValue]
+        KeyBytes.append(provider.utf8, to: &key)
+        key += rawID.utf8
+        return key
+    }
+
+    static func identityEmails(_ email: String) -> [UInt8] {
+        var key = [Kind.identityEmail.rawValue]
+        KeyBytes.append(email.utf8, to: &key)
+        return key
+    }
+
+    static func identityEmail(_ email: String, of uid: String) -> [UInt8] { identityEmails(email) + uid.utf8 }
+
+    static func tokens(of uid: String) -> [UInt8] {
+        var key = [Kind.tokenOfUser.rawValue]
+        KeyBytes.append(uid.utf8, to: &key)
+        return key
+    }
+
+    static func token(_ hash: [UInt8], of uid: String, issuedAt: Int64) -> [UInt8] {
+        var key = tokens(of: uid)
+        KeyBytes.append(UInt64(clamping: issuedAt), to: &key)
+        return key + hash
+    }
+
+    static func expiry(_ hash: [UInt8], at time: Int64) -> [UInt8] {
+        var key = [Kind.expiry.rawValue]
+        KeyBytes.append(UInt64(clamping: time), to: &key)
+        return key + hash
+    }
+
+    /// The codes that have expired at a time.
+    static func expired(at time: Int64) -> KeyRange {
+        KeyRange(lower: [Kind.expiry.rawValue], upper: expiry([], at: time))
+    }
+
+    static let hashBytes = 32
+
+    /// The hash at the end of a key.
+    static func hash(in key: [UInt8]) -> [UInt8] { Array(key.suffix(hashBytes)) }
+
+    /// The text at the end of a key that has nothing else.
+    static func text(in key: [UInt8]) -> String { String(decoding: key.dropFirst(), as: UTF8.self) }
+
+    private static func key(_ kind: Kind, _ text: String) -> [UInt8] { [kind.rawValue] + text.utf8 }
+}

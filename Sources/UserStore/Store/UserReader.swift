@@ -1,0 +1,121 @@
+import DocumentModel
+import StorageEngine
+
+/// Looks up users and what belongs to them, in one state.
+package protocol UserReader {
+    func value(_ key: [UInt8]) throws -> [UInt8]?
+    /// Keys that start with a prefix, in order, up to the limit.
+    func keys(startingWith prefix: [UInt8], limit: Int) throws -> [[UInt8]]
+}
+
+extension UserReader {
+    package func user(_ uid: String) throws -> UserRecord? {
+        guard let bytes = try value(UserKeys.user(uid)) else { return nil }
+        return try UserRecord(uid: uid, stored: bytes)
+    }
+
+    /// - Parameter email: in lower case.
+    package func user(email: String) throws -> UserRecord? { try user(at: UserKeys.email(email)) }
+
+    package func user(phoneNumber: String) throws -> UserRecord? { try user(at: UserKeys.phone(phoneNumber)) }
+
+    package func user(provider: String, rawID: String) throws -> UserRecord? {
+        try user(at: UserKeys.identity(provider, rawID))
+    }
+
+    /// The users with an email address, or with an identity that has it.
+    package func users(withEmail email: String) throws -> [UserRecord] {
+        var users = try user(email: email).map { [$0] } ?? []
+        let prefix = UserKeys.identityEmails(email)
+        for key in try keys(startingWith: prefix, limit: 10) {
+            let uid = String(decoding: key.dropFirst(prefix.count), as: UTF8.self)
+            guard !users.contains(where: { $0.uid == uid }), let user = try user(uid) else { continue }
+            users.append(user)
+        }
+        return users
+    }
+
+    package func refreshToken(_ hash: [UInt8]) throws -> RefreshToken? {
+        try value(UserKeys.refreshToken(hash)).map { try RefreshToken(stored: $0) }
+    }
+
+    package func code(_ hash: [UInt8]) throws -> OneTimeCode? {
+        try value(UserKeys.code(hash)).map { try OneTimeCode(stored: $0) }
+    }
+
+    /// - Parameter subject: an account or an address.
+    package func attempts(_ subject: String) throws -> FailedAttempts? {
+        try value(UserKeys.attempts(subject)).map { try FailedAttempts(stored: $0) }
+    }
+
+    /// A part of the project's settings, in the form that it was stored in.
+    package func setting(_ name: String) throws -> [UInt8]? { try value(UserKeys.setting(name)) }
+
+    package func settings(startingWith prefix: String) throws -> [(name: String, value: [UInt8])] {
+        try keys(startingWith: UserKeys.setting(prefix), limit: .max).compactMap { key in
+            try value(key).map { (UserKeys.text(in: key), $0) }
+        }
+    }
+
+    private func user(at key: [UInt8]) throws -> UserRecord? {
+        guard let uid = try value(key) else { return nil }
+        return try user(String(decoding: uid, as: UTF8.self))
+    }
+}
+
+/// The users in one durable state.
+package struct UserSnapshot: UserReader {
+    let storage: any StorageReader
+
+    package func value(_ key: [UInt8]) throws -> [UInt8]? { try storage.get(.users, key) }
+
+    package func keys(startingWith prefix: [UInt8], limit: Int) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        guard limit > 0 else { return keys }
+        try storage.scanKeys(.users, KeyRange(prefix: prefix), reverse: false) { key in
+            keys.append(key)
+            return keys.count < limit
+        }
+        return keys
+    }
+
+    /// Users in the order of their ids.
+    ///
+    /// - Parameter last: the uid after which to continue.
+    package func users(after last: String?, limit: Int) throws -> [UserRecord] {
+        var users: [UserRecord] = []
+        guard limit > 0 else { return users }
+        var range = UserKeys.all(.user)
+        if let last { range.lower = UserKeys.user(last) + [0] }
+        try storage.scan(.users, range, reverse: false) { key, value in
+            users.append(try UserRecord(uid: UserKeys.text(in: key), stored: value))
+            return users.count < limit
+        }
+        return users
+    }
+
+    package func userCount() throws -> Int { try storage.count(.users, UserKeys.all(.user)) }
+
+    /// The codes that were stored with their texts, oldest first.
+    package func listedCodes(at now: Int64) throws -> [OneTimeCode] {
+        var codes: [OneTimeCode] = []
+        try storage.scan(.users, UserKeys.all(.code), reverse: false) { _, value in
+            let code = try OneTimeCode(stored: value)
+            if code.text != nil, code.expires > now { codes.append(code) }
+            return true
+        }
+        return codes.sorted { $0.createdAt < $1.createdAt }
+    }
+
+    /// The identities of a provider, of all users: for a page that offers them in development.
+    package func identities(of provider: String, limit: Int) throws -> [ProviderIdentity] {
+        var prefix = [UserKeys.Kind.identity.rawValue]
+        KeyBytes.append(provider.utf8, to: &prefix)
+        return try keys(startingWith: prefix, limit: limit).compactMap { key in
+            guard let uid = try value(key), let user = try user(String(decoding: uid, as: UTF8.self)) else {
+                return nil
+            }
+            return user.identities.first { $0.provider == provider }
+        }
+    }
+}

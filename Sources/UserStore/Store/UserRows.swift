@@ -1,0 +1,70 @@
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+
+/// The users as a kind of data: removes what has expired, and checks what is stored.
+final class UserRows: DataKind {
+    static let id: UInt8 = 1
+
+    private static let sweepInterval: Duration = .seconds(60)
+    private static let sweptAtOnce = 500
+
+    private let now: @Sendable () -> Timestamp
+    private let elapsed: @Sendable () -> Duration
+    // Used on the writer's thread.
+    nonisolated(unsafe) private var sweptAt: Duration?
+    nonisolated(unsafe) private var nextAttempts: [UInt8]?
+
+    init(now: @escaping @Sendable () -> Timestamp, elapsed: @escaping @Sendable () -> Duration) {
+        self.now = now
+        self.elapsed = elapsed
+    }
+
+    func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
+        let time = elapsed()
+        if let sweptAt, time - sweptAt < Self.sweepInterval { return }
+        let seconds = now().microseconds / 1_000_000
+        let isDone = try sweepCodes(storage, at: seconds)
+        let isThrough = try sweepAttempts(storage, at: seconds)
+        // The next batch continues.
+        sweptAt = isDone && isThrough ? time : nil
+    }
+
+    /// - Returns: whether no expired code is left.
+    private func sweepCodes(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+        var expired: [[UInt8]] = []
+        try storage.scanKeys(.users, UserKeys.expired(at: now), reverse: false) { key in
+            expired.append(key)
+            return expired.count < Self.sweptAtOnce
+        }
+        for key in expired {
+            try storage.delete(.users, key)
+            try storage.delete(.users, UserKeys.code(UserKeys.hash(in: key)))
+        }
+        return expired.count < Self.sweptAtOnce
+    }
+
+    /// Looks at some of the attempts, after those that it has looked at before.
+    ///
+    /// - Returns: whether it has come to the end.
+    private func sweepAttempts(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+        var range = UserKeys.all(.attempts)
+        if let nextAttempts { range.lower = nextAttempts }
+        var (seen, old, next) = (0, [[UInt8]](), [UInt8]?.none)
+        try storage.scan(.users, range, reverse: false) { key, value in
+            guard seen < Self.sweptAtOnce else {
+                next = key
+                return false
+            }
+            seen += 1
+            let lastAt = (try? FailedAttempts(stored: value))?.lastAt ?? 0
+            if lastAt <= now - FailedAttempts.keptFor { old.append(key) }
+            return true
+        }
+        for key in old { try storage.delete(.users, key) }
+        nextAttempts = next
+        return next == nil
+    }
+
+    func check(_ run: CheckRun) throws -> (any Sendable)? { try UserCheck(run).check() }
+}

@@ -1,0 +1,322 @@
+import CommitPipeline
+import Crypto
+import DocumentModel
+import DocumentStore
+import Foundation
+import SQLiteStorage
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import UserStore
+
+@Suite struct UserStoreTests {
+    private func withUsers<Result>(
+        _ kind: EngineKind, _ body: (UserStore, CommitPipeline) async throws -> Result
+    ) async throws -> Result {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let engine = try kind.make(in: directory)
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: 1_000_000, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        let result = try await body(users, pipeline)
+        await pipeline.shutdown()
+        try engine.close()
+        return result
+    }
+
+    private func problems(_ pipeline: CommitPipeline) throws -> [String] {
+        var problems: [String] = []
+        _ = try pipeline.check(report: { problems.append($0) }, progress: { _ in })
+        return problems
+    }
+
+    private static func user(_ uid: String, email: String? = nil) -> UserRecord {
+        var user = UserRecord(uid: uid, createdAt: 1)
+        user.email = email
+        return user
+    }
+
+    @Test func everyFieldSurvivesStoring() throws {
+        var user = Self.user("ada", email: "ada@example.com")
+        user.isEmailVerified = true
+        user.displayName = "Ada"
+        user.photoURL = "https://example.com/a.png"
+        user.phoneNumber = "+4915112345678"
+        user.isDisabled = true
+        let schemes: [PasswordScheme] = [
+            .scrypt(cost: 32_768, blockSize: 8, parallelism: 1),
+            .firebaseScrypt(signerKey: [1, 2], saltSeparator: [3], rounds: 8, memoryCost: 14),
+            .hmac(.sha512, key: [4], order: .passwordFirst), .digest(.md5, rounds: 0, order: .saltFirst),
+            .pbkdf2(.sha256, rounds: 120_000), .bcrypt,
+        ]
+        user.passwordUpdatedAt = 2
+        user.usesEmailLink = true
+        user.usesCustomToken = true
+        var identity = ProviderIdentity(provider: "google.com", rawID: "7")
+        identity.email = "a@gmail.com"
+        identity.screenName = "ada"
+        user.identities = [identity, ProviderIdentity(provider: "apple.com", rawID: "8")]
+        user.secondFactors = [
+            SecondFactor(id: "1", displayName: "work", enrolledAt: 3, kind: .phone("+441")),
+            SecondFactor(id: "2", displayName: nil, enrolledAt: 4, kind: .authenticator(secret: [9], lastPeriod: 5)),
+        ]
+        user.claims = #"{"admin":true}"#
+        user.initialEmail = "old@example.com"
+        user.lastSignInAt = 6
+        user.lastRefreshAt = 7
+        user.validSince = 8
+        for scheme in schemes {
+            user.password = PasswordHash(scheme: scheme, hash: [1, 2, 3], salt: [4])
+            #expect(try UserRecord(uid: "ada", stored: user.stored) == user)
+        }
+        #expect(throws: DecodingFailure.self) { try UserRecord(uid: "ada", stored: [200]) }
+    }
+
+    @Test(arguments: EngineKind.allCases) func aUserIsFoundByEachOfItsIDs(kind: EngineKind) async throws {
+        try await withUsers(kind) { users, pipeline in
+            var user = Self.user("ada", email: "ada@example.com")
+            user.phoneNumber = "+49151"
+            var identity = ProviderIdentity(provider: "google.com", rawID: "7")
+            identity.email = "a@gmail.com"
+            user.identities = [identity]
+            let (added, changed) = (
+                user,
+                { () -> UserRecord in
+                    var changed = user
+                    changed.email = "new@example.com"
+                    changed.phoneNumber = nil
+                    changed.identities = []
+                    return changed
+                }()
+            )
+            try await users.commit { try $0.insert(added) }
+            try await users.read { (users: UserSnapshot) throws in
+                #expect(try users.user("ada") == added)
+                #expect(try users.user(email: "ada@example.com") == added)
+                #expect(try users.user(phoneNumber: "+49151") == added)
+                #expect(try users.user(provider: "google.com", rawID: "7") == added)
+                #expect(try users.users(withEmail: "a@gmail.com") == [added])
+            }
+            try await users.commit { try $0.update(changed) }
+            try await users.read { (users: UserSnapshot) throws in
+                #expect(try users.user(email: "ada@example.com") == nil)
+                #expect(try users.user(email: "new@example.com") == changed)
+                #expect(try users.user(phoneNumber: "+49151") == nil)
+                #expect(try users.user(provider: "google.com", rawID: "7") == nil)
+                #expect(try users.users(withEmail: "a@gmail.com").isEmpty)
+            }
+            #expect(try problems(pipeline) == [])
+        }
+    }
+
+    /// One of many concurrent sign-ups of an address wins, and the others change nothing.
+    @Test(arguments: EngineKind.allCases) func anAddressBelongsToOneUser(kind: EngineKind) async throws {
+        try await withUsers(kind) { users, pipeline in
+            let won = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for n in 0..<50 {
+                    group.addTask {
+                        do {
+                            try await users.commit { try $0.insert(Self.user("u\(n)", email: "ada@example.com")) }
+                            return true
+                        } catch UserConflict.emailExists {
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(won == 1)
+            #expect(try await users.read { try $0.userCount() } == 1)
+            #expect(try problems(pipeline) == [])
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases) func aDeletedUserLeavesNothing(kind: EngineKind) async throws {
+        try await withUsers(kind) { users, pipeline in
+            try await users.commit { transaction in
+                try transaction.insert(Self.user("ada", email: "ada@example.com"))
+                for n in UInt8(0)..<5 {
+                    let session = SignInSession(uid: "ada", provider: "password", signedInAt: 1)
+                    try transaction.insert(
+                        RefreshToken(session: session, issuedAt: Int64(n), family: [n], origin: []),
+                        hash: [UInt8](repeating: n, count: 32))
+                }
+            }
+            #expect(try problems(pipeline) == [])
+            try await users.commit { (transaction: UserTransaction) throws in #expect(try transaction.delete("ada")) }
+            let rows = try pipeline.engine.makeReadSession().read { try $0.count(.users, .all) }
+            #expect(rows == 0)
+            #expect(try await users.commit { try $0.delete("ada") } == false)
+        }
+    }
+
+    @Test func aUserKeepsTheTokensOfTheLastSignIns() async throws {
+        try await withUsers(.memory) { users, pipeline in
+            try await users.commit { try $0.insert(Self.user("ada")) }
+            func hash(_ n: Int) -> [UInt8] { Array(SHA256.hash(data: Data("\(n)".utf8))) }
+            let count = UserTransaction.maxRefreshTokens + 3
+            for n in 0..<count {
+                let hash = hash(n)
+                try await users.commit { transaction in
+                    let session = SignInSession(uid: "ada", provider: "custom", signedInAt: Int64(n))
+                    try transaction.insert(
+                        RefreshToken(session: session, issuedAt: Int64(n), family: hash, origin: []), hash: hash)
+                }
+            }
+            let (gone, kept, last) = (hash(2), hash(3), hash(count - 1))
+            try await users.read { (users: UserSnapshot) throws in
+                #expect(try users.refreshToken(gone) == nil)
+                #expect(try users.refreshToken(kept) != nil)
+                #expect(try users.refreshToken(last) != nil)
+            }
+            #expect(try problems(pipeline) == [])
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases) func aRefusedChangeLeavesNoTrace(kind: EngineKind) async throws {
+        struct Refusal: Error {}
+        try await withUsers(kind) { users, pipeline in
+            await #expect(throws: Refusal.self) {
+                try await users.commit { transaction in
+                    try transaction.insert(Self.user("ada"))
+                    throw Refusal()
+                }
+            }
+            #expect(try await users.read { try $0.user("ada") } == nil)
+            let rows = try pipeline.engine.makeReadSession().read { try $0.count(.users, .all) }
+            #expect(rows == 0)
+        }
+    }
+
+    @Test func aSignUpAndItsEventAreOneCommit() async throws {
+        try await withUsers(.sqlite) { users, pipeline in
+            pipeline.outbox.routes = EventRoutes(events: [
+                .init(function: "welcome", type: UserEvent.created),
+                .init(function: "farewell", type: UserEvent.deleted),
+            ])
+            try await users.commit { try $0.insert(Self.user("ada", email: "ada@example.com")) }
+            #expect(try await pipeline.outbox.pendingCount(of: "welcome") == 1)
+            #expect(try await pipeline.outbox.pendingCount(of: "farewell") == 0)
+            try await users.commit { _ = try $0.delete("ada") }
+            #expect(try await pipeline.outbox.pendingCount(of: "farewell") == 1)
+            let due = try await pipeline.outbox.dueDeliveries(
+                of: "welcome", at: Timestamp(seconds: 2_000_000, nanoseconds: 0), except: [], limit: 10,
+                maxBytes: 1 << 20)
+            let event = try Event(decoding: try #require(due.deliveries.first).event)
+            guard case .custom(let cloud) = event.content else {
+                Issue.record("another kind of event")
+                return
+            }
+            #expect(cloud.subject == "users/ada")
+            #expect(cloud.source == "//firebaseauth.googleapis.com/projects/demo-shop")
+            #expect(String(decoding: cloud.data, as: UTF8.self).contains(#""email":"ada@example.com""#))
+        }
+    }
+
+    @Test func theCheckFindsDamage() async throws {
+        try await withUsers(.sqlite) { users, pipeline in
+            try await users.commit { try $0.insert(Self.user("ada", email: "ada@example.com")) }
+            try pipeline.engine.write { storage in
+                try storage.delete(.users, UserKeys.email("ada@example.com"))
+                try storage.put(.users, UserKeys.email("bob@example.com"), Array("bob".utf8))
+                try storage.put(.users, UserKeys.code([UInt8](repeating: 1, count: 32)), [9])
+                try storage.put(.users, [99], [])
+            }
+            let problems = try problems(pipeline)
+            #expect(problems.count == 4)
+            #expect(problems.contains("the user ada isn't found by an email address"))
+            #expect(problems.contains("an email address leads to the user bob, who doesn't exist"))
+            #expect(!problems.joined().contains("example.com"))
+        }
+    }
+
+    @Test func expiredCodesAndOldAttemptsAreRemoved() async throws {
+        let clock = ManualClock()
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let engine = try EngineKind.sqlite.make(in: directory)
+        let pipeline = try CommitPipeline(
+            engine: engine, now: { Timestamp(seconds: 1_000_000 + clock.seconds, nanoseconds: 0) },
+            elapsed: { .seconds(clock.seconds) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        let (short, long) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+        try await users.commit { transaction in
+            transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_100), hash: short)
+            transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_900), hash: long)
+            transaction.setAttempts(FailedAttempts(count: 3, lastAt: 1_000_000), of: "ada")
+        }
+        clock.advance(by: 200)
+        try await users.commit { _ in }
+        try await users.read { (users: UserSnapshot) throws in
+            #expect(try users.code(short) == nil)
+            #expect(try users.code(long) != nil)
+            #expect(try users.attempts("ada")?.count == 3)
+        }
+        clock.advance(by: 90_000)
+        try await users.commit { _ in }
+        #expect(try engine.makeReadSession().read { try $0.count(.users, .all) } == 0)
+        await pipeline.shutdown()
+        try engine.close()
+    }
+
+    /// A file as the first version made it, which noted its migration under this name.
+    @Test func theFileOfAnEarlierVersionIsMovedOnce() async throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let (token, count) = ("u0001.secret", 1234)
+        let old = try SQLiteFile(directory.path + "/users.sqlite", migrations: [])
+        try await old.write { connection in
+            try connection.execute(
+                """
+                CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                INSERT INTO grdb_migrations VALUES ('users and refresh tokens');
+                CREATE TABLE users (
+                    localId TEXT NOT NULL PRIMARY KEY, createdAt INTEGER NOT NULL, lastLoginAt INTEGER NOT NULL,
+                    lastRefreshAt INTEGER NOT NULL, disabled INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+                CREATE TABLE refreshTokens (
+                    hash BLOB NOT NULL PRIMARY KEY, localId TEXT NOT NULL REFERENCES users(localId) ON DELETE CASCADE,
+                    signedInAt INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE INDEX refreshTokensOfUser ON refreshTokens(localId);
+                """)
+            for n in 0..<count {
+                try connection.execute(
+                    "INSERT INTO users VALUES (?, 1000, 2000, 3000, ?)",
+                    .text("u" + String(repeating: "0", count: 4 - String(n).count) + String(n)),
+                    .integer(n == 7 ? 1 : 0))
+            }
+            try connection.execute(
+                "INSERT INTO refreshTokens VALUES (?, 'u0001', 1)", .blob(Array(SHA256.hash(data: Data(token.utf8)))))
+        }
+        try old.close()
+        try await withUsers(.sqlite) { users, pipeline in
+            let file = EarlierUsersFile(in: directory.path)
+            // As if the process had died in the middle of the first attempt.
+            try await users.commit { try $0.insert(Self.user("u0000")) }
+            #expect(try await file.move(to: users) == count)
+            #expect(try await file.move(to: users) == nil)
+            #expect(!FileManager.default.fileExists(atPath: directory.path + "/users.sqlite"))
+            try await users.read { (users: UserSnapshot) throws in
+                #expect(try users.userCount() == count)
+                let user = try #require(try users.user("u0001"))
+                #expect((user.createdAt, user.lastSignInAt, user.lastRefreshAt) == (1000, 2000, 3000))
+                #expect(try users.user("u0007")?.isDisabled == true)
+                let stored = try users.refreshToken(Array(SHA256.hash(data: Data(token.utf8))))
+                #expect(stored?.session == SignInSession(uid: "u0001", provider: "anonymous", signedInAt: 1))
+            }
+            #expect(try problems(pipeline) == [])
+        }
+    }
+}
+
+/// A clock that tests set.
+private final class ManualClock: @unchecked Sendable {
+    private let lock = NSLock()
+    private var now: Int64 = 0
+
+    var seconds: Int64 { lock.withLock { now } }
+    func advance(by seconds: Int64) { lock.withLock { now += seconds } }
+}

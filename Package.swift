@@ -629,14 +629,14 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore", "TokenVerification",
+                "StrictJSON", "TextFormats", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore",
+                "TokenVerification",
                 "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,61 +1,17 @@
-import CommitPipeline
-import DocumentModel
 import HostTesting
-import SQLiteStorage
 import StrictJSON
 import TestSupport
 @testable import TokenVerification
 @testable import IdentityProvider
 import Foundation
 import HTTPTypes
-import Hummingbird
 import HummingbirdTesting
-import Logging
 import NIOCore
 import Testing
 import UserStore
 
 @Suite struct SignInTests {
-    private typealias Answer = (status: Int, body: JSONNode, headers: HTTPFields)
-
-    /// A host's sign-in in its own directory, on which it can be restarted.
-    private struct Host: Sendable {
-        let client: any TestClientProtocol
-
-        func send(
-            _ path: String, method: HTTPRequest.Method = .post, json: String? = nil, form: String? = nil,
-            headers: HTTPFields = [:]
-        ) async throws -> Answer {
-            var headers = headers
-            if json != nil { headers[.contentType] = "application/json" }
-            if form != nil { headers[.contentType] = "application/x-www-form-urlencoded" }
-            let response = try await client.execute(
-                uri: path, method: method, headers: headers, body: (json ?? form).map { ByteBuffer(string: $0) })
-            let bytes = Array(response.body.readableBytesView)
-            let body = bytes.isEmpty ? JSONNode(kind: .null, offset: 0) : try JSONNode(parsing: bytes)
-            return (response.status.code, body, response.headers)
-        }
-
-        func account(_ operation: String, _ json: String) async throws -> Answer {
-            try await send("/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=fake", json: json)
-        }
-
-        func refresh(_ token: String) async throws -> Answer {
-            try await send(
-                "/securetoken.googleapis.com/v1/token?key=fake",
-                form: "grant_type=refresh_token&refresh_token=\(token)")
-        }
-
-        func signUp() async throws -> (uid: String, idToken: String, refreshToken: String) {
-            let (status, body, _) = try await account("signUp", #"{"returnSecureToken":true}"#)
-            #expect(status == 200)
-            #expect(body["expiresIn"]?.text == "3600")
-            return (
-                try #require(body["localId"]?.text), try #require(body["idToken"]?.text),
-                try #require(body["refreshToken"]?.text)
-            )
-        }
-    }
+    private typealias Answer = SignInHost.Answer
 
     private static let project = TestIssuer.project
 
@@ -63,30 +19,6 @@ import UserStore
         TokenVerifier(
             kind: .idToken(project: Self.project), policy: .production,
             localKeys: try TestIssuer.shared.get().key.keys, remoteKeys: nil, now: now)
-    }
-
-    private func withHost<R: Sendable>(
-        policy: TokenPolicy = .development, isSigned: Bool = true, in directory: TemporaryDirectory? = nil,
-        configuration: SignInConfiguration = SignInConfiguration(),
-        now: @escaping WallClock = { TestIssuer.start }, _ body: @escaping @Sendable (Host) async throws -> R
-    ) async throws -> R {
-        let directory = try directory ?? TemporaryDirectory()
-        defer { withExtendedLifetime(directory) {} }
-        let engine = try SQLiteEngine(file: directory.path + "/store.sqlite")
-        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: now(), nanoseconds: 0) })
-        let users = try UserStore(on: pipeline, project: Self.project)
-        try pipeline.start()
-        let passwords = PasswordHasher(cost: 2)
-        let toolkit = IdentityToolkit(
-            users: users, policy: policy, keys: isSigned ? try TestIssuer.shared.get().key : nil,
-            passwords: passwords, customTokens: .unverified, configuration: configuration,
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), now: now)
-        let port = SignInPort(toolkit, isAdmin: { $0 == "server" }, address: { _, _ in "192.0.2.1" })
-        let result = try await Application(responder: port).test(.router) { try await body(Host(client: $0)) }
-        await pipeline.shutdown()
-        await passwords.close()
-        try engine.close()
-        return result
     }
 
     private func expect(_ answer: Answer, _ message: String, status: Int = 400) {
@@ -110,7 +42,7 @@ import UserStore
 
     @Test func anonymousSignUpGivesATokenThatVerifiesAsGooglesDo() async throws {
         let verifier = try verifier()
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             guard case .valid(let token) = verifier.verify(user.idToken) else {
                 Issue.record("refused")
@@ -130,7 +62,7 @@ import UserStore
 
     @Test func servedCertificateVerifiesTheToken() async throws {
         let path = "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             let served = try await host.client.execute(uri: path, method: .get)
             #expect(served.headers[.cacheControl] == "public, max-age=3600, must-revalidate")
@@ -146,7 +78,7 @@ import UserStore
     }
 
     @Test func lookupDescribesTheUser() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             let (status, body, _) = try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#)
             #expect(status == 200)
@@ -163,7 +95,7 @@ import UserStore
     @Test func refreshGivesAFreshTokenOfTheSameSignIn() async throws {
         let clock = ManualClock.atIssue()
         let verifier = try verifier(clock.wall)
-        try await withHost(now: clock.wall) { host in
+        try await SignInHost.serving(now: clock.wall) { host in
             let user = try await host.signUp()
             clock.advance(by: .seconds(5000))
             let (status, body, _) = try await host.refresh(user.refreshToken)
@@ -183,7 +115,7 @@ import UserStore
     }
 
     @Test func refreshTakesJSONAsPhonesSendIt() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             let answer = try await host.send(
                 "/securetoken.googleapis.com/v1/token?key=fake",
@@ -193,7 +125,7 @@ import UserStore
     }
 
     @Test func refreshRefusesInvalidRequests() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             let other = try await host.signUp()
             let path = "/securetoken.googleapis.com/v1/token?key=fake"
@@ -209,7 +141,7 @@ import UserStore
     }
 
     @Test func deletedUserIsGoneForLookupAndRefresh() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             let token = #"{"idToken":"\#(user.idToken)"}"#
             #expect(try await host.account("delete", token).status == 200)
@@ -223,7 +155,7 @@ import UserStore
         let clock = ManualClock.atIssue()
         let stranger = try TestIssuer.stranger.get().token()
         let unsigned = try TestIssuer.unsigned(TestIssuer.idTokenClaims)
-        try await withHost(now: clock.wall) { host in
+        try await SignInHost.serving(now: clock.wall) { host in
             let user = try await host.signUp()
             expect(try await host.account("lookup", "{}"), "MISSING_ID_TOKEN")
             expect(try await host.account("lookup", #"{"idToken":"x"}"#), "INVALID_ID_TOKEN")
@@ -237,15 +169,15 @@ import UserStore
 
     @Test func productionTakesNoUnsignedToken() async throws {
         let unsigned = try TestIssuer.unsigned(TestIssuer.idTokenClaims)
-        try await withHost(policy: .production) { host in
+        try await SignInHost.serving(policy: .production) { host in
             expect(try await host.account("lookup", #"{"idToken":"\#(unsigned)"}"#), "INVALID_ID_TOKEN")
         }
     }
 
     @Test func usersSurviveARestart() async throws {
         let directory = try TemporaryDirectory()
-        let user = try await withHost(in: directory) { try await $0.signUp() }
-        try await withHost(in: directory) { host in
+        let user = try await SignInHost.serving(in: directory) { try await $0.signUp() }
+        try await SignInHost.serving(in: directory) { host in
             let refreshed = try await host.refresh(user.refreshToken)
             #expect(refreshed.status == 200)
             let found = try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#)
@@ -256,7 +188,7 @@ import UserStore
     @Test func refreshTokensAreNotInTheFile() async throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
-        try await withHost(in: directory) { host in
+        try await SignInHost.serving(in: directory) { host in
             let user = try await host.signUp()
             let secret = try #require(user.refreshToken.split(separator: ".").last)
             for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
@@ -268,7 +200,7 @@ import UserStore
 
     @Test func malformedRequestsAreRefusedInTheSameForm() async throws {
         let body = "{\"filler\":\"" + String(repeating: "x", count: 64 * 1024) + "\"}"
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let path = "/identitytoolkit.googleapis.com/v1/accounts:signUp"
             expect(try await host.send(path, json: "{}"), "The request is missing a valid API key.", status: 403)
             expectInvalidJSON(try await host.account("signUp", "[]"))
@@ -280,7 +212,7 @@ import UserStore
     }
 
     @Test func browsersMayCall() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let answer = try await host.send(
                 "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=fake", method: .options,
                 headers: [
@@ -298,7 +230,7 @@ import UserStore
     }
 
     @Test func adminOfDevelopmentLooksUpDisablesAndDeletes() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             func admin(_ operation: String, _ json: String, as caller: String = "owner") async throws -> Answer {
                 try await host.send(
@@ -324,7 +256,7 @@ import UserStore
     }
 
     @Test func helperDeletesAllUsersOfItsProject() async throws {
-        try await withHost { host in
+        try await SignInHost.serving { host in
             let user = try await host.signUp()
             expect(
                 try await host.send("/emulator/v1/projects/other/accounts", method: .delete),
@@ -336,7 +268,7 @@ import UserStore
 
     @Test func productionHasNeitherItsAdminNorHelpers() async throws {
         let owner: HTTPFields = [.authorization: "Bearer owner"]
-        try await withHost(policy: .production) { host in
+        try await SignInHost.serving(policy: .production) { host in
             let user = try await host.signUp()
             let json = #"{"localId":"\#(user.uid)"}"#
             let path = "/identitytoolkit.googleapis.com/v1/projects/shop-prod/accounts:delete"

@@ -1,0 +1,308 @@
+import CommitPipeline
+import HTTPTypes
+import HostTesting
+import HummingbirdTesting
+@testable import IdentityProvider
+import NIOCore
+import StrictJSON
+import TestSupport
+import Testing
+@testable import TokenVerification
+import UserStore
+
+/// What attackers and mistakes meet.
+@Suite struct SignInSafetyTests {
+    private let tooMany = IdentityToolkitError.tooManyAttempts.message
+
+    // MARK: Guessing
+
+    @Test func failedAttemptsAtAnAccountBringGrowingPauses() async throws {
+        let clock = ManualClock.atIssue()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 3
+        try await SignInHost.serving(configuration: configuration, now: clock.wall) { [tooMany] host throws in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            for _ in 0..<3 {
+                #expect(try await host.signIn("ada@example.com", "wrong-one").body.errorMessage == "INVALID_PASSWORD")
+            }
+            for pause in [1, 2, 4, 8] {
+                // Not even the right password is looked at during a pause, and asking doesn't prolong it.
+                #expect(try await host.signIn("ada@example.com", "right-one").body.errorMessage == tooMany)
+                clock.advance(by: .seconds(pause))
+                #expect(try await host.signIn("ada@example.com", "wrong-one").body.errorMessage == "INVALID_PASSWORD")
+            }
+            clock.advance(by: .seconds(16))
+            #expect(try await host.signIn("ada@example.com", "right-one").status == 200)
+            // Forgotten with the success.
+            #expect(try await host.signIn("ada@example.com", "wrong-one").body.errorMessage == "INVALID_PASSWORD")
+            #expect(try await host.signIn("ada@example.com", "right-one").status == 200)
+        }
+    }
+
+    @Test func aPauseOutlastsARestart() async throws {
+        let clock = ManualClock.atIssue()
+        let directory = try TemporaryDirectory()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 1
+        let settings = configuration
+        try await SignInHost.serving(in: directory, configuration: settings, now: clock.wall) { host in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            _ = try await host.signIn("ada@example.com", "wrong-one")
+        }
+        try await SignInHost.serving(in: directory, configuration: settings, now: clock.wall) { [tooMany] host throws in
+            #expect(try await host.signIn("ada@example.com", "right-one").body.errorMessage == tooMany)
+        }
+    }
+
+    @Test func manyGuessesAtOnceAreNoMoreThanOneAfterTheOther() async throws {
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 5
+        try await SignInHost.serving(configuration: configuration) { [tooMany] host throws in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            let looked = try await withThrowingTaskGroup(of: String?.self) { group in
+                for n in 0..<100 {
+                    group.addTask { try await host.signIn("ada@example.com", "guess-\(n)").body.errorMessage }
+                }
+                return try await group.reduce(into: [:]) { $0[$1 ?? "", default: 0] += 1 }
+            }
+            #expect(looked["INVALID_PASSWORD"] ?? 0 <= 5)
+            #expect(looked[tooMany] ?? 0 >= 95)
+        }
+    }
+
+    @Test func oneAddressCantTryManyAccounts() async throws {
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAddress = 20
+        try await SignInHost.serving(policy: .production, configuration: configuration) { [tooMany] host throws in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            for n in 0..<20 {
+                #expect(try await host.signIn("u\(n)@example.com", "guess1").body.errorMessage == "EMAIL_NOT_FOUND")
+            }
+            #expect(try await host.signIn("ada@example.com", "right-one").body.errorMessage == tooMany)
+            #expect(try await host.signIn("ada@example.com", "right-one", from: "192.0.2.2").status == 200)
+        }
+    }
+
+    @Test func aPhoneCodeEndsAfterFiveWrongOnes() async throws {
+        try await SignInHost.serving { host in
+            let sent = try await host.account("sendVerificationCode", #"{"phoneNumber":"+4915112345678"}"#)
+            let session = try #require(sent.body["sessionInfo"]?.text)
+            let listed = try await host.send(
+                "/emulator/v1/projects/\(SignInHost.project)/verificationCodes", method: .get)
+            let code = try #require(try listed.body["verificationCodes"]?.elements().first?["code"]?.text)
+            let wrong = code == "000000" ? "111111" : "000000"
+            func enter(_ code: String) async throws -> String? {
+                try await host.account(
+                    "signInWithPhoneNumber", #"{"sessionInfo":"\#(session)","code":"\#(code)"}"#
+                ).body.errorMessage
+            }
+            for _ in 0..<5 { #expect(try await enter(wrong) == "INVALID_CODE") }
+            #expect(try await enter(code) == "INVALID_SESSION_INFO")
+        }
+    }
+
+    // MARK: Hiding accounts
+
+    @Test func answersHideAccountsWhereTheOptionAsksSo() async throws {
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = true
+        configuration.attemptsPerAccount = 1000
+        try await SignInHost.serving(configuration: configuration) { host in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            _ = try await host.signUp("off@example.com", "right-one")
+            let found = try await host.admin("lookup", #"{"email":["off@example.com"]}"#)
+            let uid = try #require(try found.body["users"]?.elements().first?["localId"]?.text)
+            _ = try await host.admin("update", #"{"localId":"\#(uid)","disableUser":true}"#)
+            for email in ["ada@example.com", "off@example.com", "no@example.com"] {
+                let answer = try await host.signIn(email, "wrong-one")
+                #expect(answer.body.errorMessage == "INVALID_LOGIN_CREDENTIALS")
+                let reset = try await host.account(
+                    "sendOobCode", #"{"requestType":"PASSWORD_RESET","email":"\#(email)"}"#)
+                #expect(reset.status == 200)
+                #expect(reset.body["email"]?.text == email)
+                let methods = try await host.account(
+                    "createAuthUri", #"{"identifier":"\#(email)","continueUri":"http://localhost"}"#)
+                #expect(methods.status == 200)
+                #expect(try methods.body.members().map(\.key).sorted() == ["kind", "sessionId"])
+            }
+            #expect(try await host.signIn("off@example.com", "right-one").body.errorMessage == "USER_DISABLED")
+        }
+    }
+
+    // MARK: Refresh tokens
+
+    @Test func aTokenThatWasCopiedEndsTheSignIn() async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            let user = try await host.signUp()
+            // The owner moves to another network, and gets a successor.
+            let moved = try await host.refresh(user.refreshToken, from: "198.51.100.1")
+            let successor = try #require(moved.body["refresh_token"]?.text)
+            #expect(successor != user.refreshToken)
+            // The answer may have been lost: until the successor is used, the old one is good.
+            clock.advance(by: .seconds(5000))
+            #expect(try await host.refresh(user.refreshToken).status == 200)
+            #expect(try await host.refresh(successor, from: "198.51.100.1").body["refresh_token"]?.text == successor)
+            // Another tab may have the old one for a moment.
+            clock.advance(by: .seconds(IdentityToolkit.successionGrace))
+            #expect(try await host.refresh(user.refreshToken).status == 200)
+            clock.advance(by: .seconds(1))
+            #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            #expect(
+                try await host.refresh(successor, from: "198.51.100.1").body.errorMessage == "INVALID_REFRESH_TOKEN")
+        }
+    }
+
+    @Test func anotherSignInOfTheUserGoesOn() async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            let first = try await host.signUp("ada@example.com", "right-one")
+            let second = try await host.signIn("ada@example.com", "right-one")
+            let moved = try await host.refresh(first.refreshToken, from: "198.51.100.1")
+            _ = try await host.refresh(try #require(moved.body["refresh_token"]?.text), from: "198.51.100.1")
+            clock.advance(by: .seconds(IdentityToolkit.successionGrace + 1))
+            #expect(try await host.refresh(first.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(try #require(second.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
+    // MARK: Requests
+
+    @Test func oneOfManySignUpsOfAnAddressWins() async throws {
+        try await SignInHost.serving { host in
+            let outcomes = try await withThrowingTaskGroup(of: String?.self) { group in
+                for n in 0..<40 {
+                    group.addTask {
+                        try await host.account(
+                            "signUp", #"{"email":"ada@example.com","password":"secret-\#(n)"}"#
+                        ).body.errorMessage
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0[$1 ?? "won", default: 0] += 1 }
+            }
+            #expect(outcomes == ["won": 1, "EMAIL_EXISTS": 39])
+        }
+    }
+
+    private static let operations = SignInRoute.Operation.allCases.filter {
+        ![.startEnrollment, .finishEnrollment, .withdraw, .startSecondFactor, .finishSecondFactor].contains($0)
+    }
+
+    private static let fields = [
+        "idToken", "email", "password", "localId", "displayName", "photoUrl", "phoneNumber", "returnSecureToken",
+        "token", "postBody", "requestUri", "sessionInfo", "code", "temporaryProof", "oobCode", "newPassword",
+        "newEmail",
+        "requestType", "continueUrl", "identifier", "continueUri", "users", "localIds", "deleteAttribute",
+        "deleteProvider", "customAttributes", "validSince", "mfa", "mfaInfo", "linkProviderUserInfo", "federatedUserId",
+        "validDuration", "hashAlgorithm", "rounds", "signerKey", "signIn", "tenantId",
+    ]
+
+    private static let values = [
+        "null", "true", "0", "-1", "1e999", "\"\"", #""x""#, #""\u0000""#, "[]", "[[]]", "{}", #"{"a":{}}"#, "[null]",
+        #"["x"]"#, #"[{"localId":"x","providerUserInfo":[{}],"mfaInfo":[{}],"passwordHash":7}]"#,
+        #""http://localhost/?providerId=google.com&id_token=%7B%7D""#, #""a@b""#, "99999999999999999999",
+    ]
+
+    /// Each field of each request with values that it can't have: an error that says so, and no failure of the host.
+    @Test(arguments: operations) func hostileFieldsAreRefused(operation: SignInRoute.Operation) async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let plain = #""idToken":"\#(user.idToken)","email":"ada@example.com","localId":"\#(user.uid)""#
+            for field in Self.fields {
+                for value in Self.values {
+                    for json in ["{\"\(field)\":\(value)}", "{\(plain),\"\(field)\":\(value)}"] {
+                        for answer in [
+                            try await host.account(operation.rawValue, json),
+                            try await host.admin(operation.rawValue, json),
+                        ] {
+                            #expect(
+                                answer.status == 200 || (400..<500).contains(answer.status) || answer.status == 501,
+                                "\(operation) \(json): \(answer.status)")
+                        }
+                    }
+                }
+            }
+            var problems: [String] = []
+            _ = try host.pipeline.check(report: { problems.append($0) }, progress: { _ in })
+            #expect(problems == [])
+        }
+    }
+
+    @Test func productionVerifiesCustomTokens() async throws {
+        let issuer = try TestIssuer.shared.get()
+        let server = "server@functions-host"
+        let tokens = CustomTokens { name, id in
+            name == server && id == issuer.key.keyID ? issuer.key.keys[issuer.key.keyID] : nil
+        }
+        try await SignInHost.serving(policy: .production, customTokens: tokens) { host in
+            func enter(_ changes: TestIssuer.Claims, by signer: TestIssuer) async throws -> String? {
+                var claims: TestIssuer.Claims = [
+                    "iss": server, "sub": server, "aud": IdentityToolkit.customTokenAudience, "uid": "ada",
+                    "iat": TestIssuer.start, "exp": TestIssuer.start + 3600,
+                ]
+                claims.merge(changes) { $1 }
+                let token = try signer.token(claims)
+                return try await host.account("signInWithCustomToken", #"{"token":"\#(token)"}"#).body.errorMessage
+            }
+            #expect(try await enter([:], by: issuer) == nil)
+            for (changes, reason) in [
+                (["aud": "elsewhere"], "audience"), (["iss": "other@x"], "key file"), (["sub": "other@x"], "sub"),
+                (["exp": TestIssuer.start], "expired"), (["exp": TestIssuer.start + 3601], "times"),
+                (["iat": TestIssuer.start + 301], "times"),
+            ] as [(TestIssuer.Claims, String)] {
+                let message = try await enter(changes, by: issuer)
+                #expect(message?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
+                #expect(message?.contains(reason) == true, "\(message ?? "")")
+            }
+            let stranger = try TestIssuer.stranger.get()
+            #expect(try await enter([:], by: stranger)?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
+            let unsigned = try TestIssuer.unsigned(["aud": IdentityToolkit.customTokenAudience, "uid": "ada"])
+            let answer = try await host.account("signInWithCustomToken", #"{"token":"\#(unsigned)"}"#)
+            #expect(answer.body.errorMessage?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
+            let json = try await host.account("signInWithCustomToken", #"{"token":"{\"uid\":\"ada\"}"}"#)
+            #expect(json.body.errorMessage?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
+        }
+    }
+
+    // MARK: Pages
+
+    @Test func linksLeadOnlyToAuthorizedSites() async throws {
+        var configuration = SignInConfiguration()
+        configuration.authorizedDomains = ["shop.example.com"]
+        try await SignInHost.serving(policy: .production, configuration: configuration) { host in
+            func follow(_ url: String) async throws -> (Int, String?) {
+                let answer = try await host.send(
+                    "/emulator/action?mode=signIn&oobCode=x&apiKey=k&continueUrl=\(url)", method: .get)
+                return (answer.status, answer.headers[.location])
+            }
+            let (status, location) = try await follow("https://shop.example.com/in%3Fa=1%23top")
+            #expect(status == 303)
+            #expect(location == "https://shop.example.com/in?a=1&apiKey=k&mode=signIn&oobCode=x#top")
+            for url in [
+                "https://evil.example", "https://shop.example.com.evil.example",
+                "https://evil.example%23@shop.example.com",
+                "//shop.example.com", "javascript:alert(1)", "https://shop.example.com@evil.example",
+                "http://localhost:3000",
+            ] {
+                let (status, location) = try await follow(url)
+                #expect(status == 400, "\(url)")
+                #expect(location == nil)
+            }
+        }
+    }
+
+    @Test func pagesRunOnlyTheirOwnScripts() async throws {
+        try await SignInHost.serving { host in
+            for path in [
+                "/emulator/auth/handler?apiKey=k&providerId=%3Cscript%3Ealert(1)%3C/script%3E",
+                "/emulator/auth/iframe?apiKey=k&appName=a",
+            ] {
+                let response = try await host.client.execute(uri: path, method: .get)
+                let policy = try #require(response.headers[.contentSecurityPolicy])
+                #expect(policy.contains("default-src 'none'"))
+                #expect(!policy.contains("unsafe"))
+                #expect(!String(buffer: response.body).contains("<script>alert(1)"))
+            }
+        }
+    }
+}

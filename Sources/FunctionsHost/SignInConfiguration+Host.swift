@@ -17,6 +17,23 @@ extension SignInConfiguration {
         projectNumber = auth.projectNumber
         publicAddress = auth.publicAddress
         authorizedDomains = auth.authorizedDomains
+        providers = auth.providers.map { ProviderConfig($0) }
+    }
+}
+
+extension ProviderConfig {
+    fileprivate init(_ provider: HostConfiguration.Provider) {
+        if let issuer = provider.issuer ?? Self.knownIssuers[provider.id] {
+            self.init(id: provider.id, check: .openID(issuer: issuer, clientIDs: provider.clientIDs))
+        } else {
+            // Facebook is the only provider that is configured without an address.
+            self.init(
+                id: provider.id,
+                check: .profile(
+                    address: provider.profile ?? Self.facebook.profile,
+                    appAddress: provider.app ?? (provider.profile == nil ? Self.facebook.app : nil),
+                    appID: provider.appID))
+        }
     }
 }
 

@@ -23,8 +23,9 @@ enum ConfigurationKeys {
     static let auth = [
         "issuer", "signedTokens", "projectNumber", "publicAddress", "authorizedDomains", "duplicateEmails",
         "hideAccounts",
-        "passwords", "attempts",
+        "passwords", "attempts", "providers",
     ]
+    static let provider = ["issuer", "clientIDs", "profile", "app", "appID"]
     static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB"]
     static let attempts = ["perAccount", "perAddress"]
     static let alerts = ["webhook"]

@@ -21,6 +21,7 @@ extension ConfigurationReader {
         }
         if let node = object["publicAddress"] { auth.publicAddress = webOrigin(node) }
         if let node = object["authorizedDomains"] { auth.authorizedDomains = domains(node) }
+        if let node = object["providers"] { auth.providers = providers(node) }
         if let node = object["passwords"] { auth.passwords = passwords(node) }
         if let node = object["attempts"] { auth.attempts = attempts(node) }
         return auth

@@ -15,6 +15,8 @@ extension HostConfiguration {
         package var duplicateEmails = false
         /// Whether answers hide if an email address has an account.
         package var hideAccounts = false
+        /// In the file's order.
+        package var providers: [Provider] = []
         package var passwords = Passwords()
         package var attempts = Attempts()
 
@@ -23,6 +25,23 @@ extension HostConfiguration {
         package enum Issuer: String, Hashable, Sendable, CaseIterable {
             case google, own
         }
+    }
+
+    /// An identity provider, by its ID tokens or by access tokens.
+    package struct Provider: Hashable, Sendable {
+        /// Such as `google.com`.
+        package var id: String
+        /// The issuer of ID tokens; nil for that of a known provider, or for access tokens.
+        package var issuer: String?
+        /// The clients that ID tokens may be for.
+        package var clientIDs: [String] = []
+        /// Where the owner of an access token is described; nil for ID tokens, and for Facebook's own address.
+        package var profile: String?
+        /// Where the app of an access token is described.
+        package var app: String?
+        package var appID: String?
+
+        package init(id: String) { self.id = id }
     }
 
     /// What passwords must have, and what a hash costs.

@@ -1,6 +1,7 @@
 package import Logging
 import StrictJSON
 import NIOCore
+package import OutboundHTTP
 package import TokenVerification
 package import UserStore
 
@@ -26,10 +27,12 @@ package struct IdentityToolkit: Sendable {
     /// - Parameters:
     ///   - policy: `development` accepts unsigned tokens, and lists codes.
     ///   - keys: The keys that sign tokens; nil for unsigned tokens, which only development may issue.
+    ///   - transport: Reaches identity providers.
     ///   - logger: Receives the codes of development.
     package init(
         users: UserStore, policy: TokenPolicy, keys: SigningKey?, passwords: PasswordHasher,
-        customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(), logger: Logger,
+        customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
+        transport: any OutboundTransport = OutboundClient(), logger: Logger,
         now: @escaping WallClock = systemWallClock
     ) {
         project = users.project
@@ -47,7 +50,9 @@ package struct IdentityToolkit: Sendable {
             perAccount: configuration.attemptsPerAccount,
             perAddress: policy == .development ? nil : configuration.attemptsPerAddress)
         self.customTokens = customTokens
-        providers = IdentityProviders(isDevelopment: policy == .development)
+        providers = IdentityProviders(
+            configuration.providers, isDevelopment: policy == .development, users: users, transport: transport,
+            now: now)
         publicKeys = PublishedKeys(keys: keys.map { [$0] } ?? [])
         codes = CodeDelivery(isDevelopment: policy == .development, logger: logger)
     }

@@ -11,6 +11,7 @@ package struct SignInConfiguration: Hashable, Sendable {
     package var hidesAccounts = false
     /// The number by which answers name the project; nil for its id.
     package var projectNumber: String?
+    package var providers: [ProviderConfig] = []
     /// Where browsers reach this port, such as `https://auth.example.com`; nil for the address of each request.
     package var publicAddress: String?
     /// The sites that sign-in may lead to, beside this machine's.

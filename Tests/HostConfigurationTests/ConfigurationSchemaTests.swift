@@ -29,6 +29,12 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(parts?["releases"]) == Set(ConfigurationKeys.releases))
         #expect(try Self.keys(parts?["logs"]) == Set(ConfigurationKeys.logs))
         #expect(try Self.keys(parts?["limits"]) == Set(ConfigurationKeys.limits))
+        let auth = parts?["auth"]
+        #expect(try Self.keys(auth) == Set(ConfigurationKeys.auth))
+        #expect(try Self.keys(auth?["properties"]?["passwords"]) == Set(ConfigurationKeys.passwords))
+        #expect(try Self.keys(auth?["properties"]?["attempts"]) == Set(ConfigurationKeys.attempts))
+        let provider = auth?["properties"]?["providers"]?["additionalProperties"]
+        #expect(try Self.keys(provider) == Set(ConfigurationKeys.provider))
         let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
     }

@@ -7,6 +7,7 @@ import HummingbirdTesting
 @testable import IdentityProvider
 import Logging
 import NIOCore
+import OutboundHTTP
 import SQLiteStorage
 import StrictJSON
 import TestSupport
@@ -30,6 +31,7 @@ struct SignInHost: Sendable {
     static func serving<R: Sendable>(
         policy: TokenPolicy = .development, isSigned: Bool = true, in directory: TemporaryDirectory? = nil,
         configuration: SignInConfiguration = SignInConfiguration(), customTokens: CustomTokens = .unverified,
+        transport: any OutboundTransport = OutboundClient(),
         now: @escaping WallClock = { TestIssuer.start }, _ body: @escaping @Sendable (SignInHost) async throws -> R
     ) async throws -> R {
         let directory = try directory ?? TemporaryDirectory()
@@ -41,7 +43,7 @@ struct SignInHost: Sendable {
         let passwords = PasswordHasher(cost: 2)
         let toolkit = IdentityToolkit(
             users: users, policy: policy, keys: isSigned ? try TestIssuer.shared.get().key : nil,
-            passwords: passwords, customTokens: customTokens, configuration: configuration,
+            passwords: passwords, customTokens: customTokens, configuration: configuration, transport: transport,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), now: now)
         let port = SignInPort(
             toolkit, isAdmin: { $0 == "server" },

@@ -1,30 +1,72 @@
+import OutboundHTTP
 import StrictJSON
+import Synchronization
 import TokenVerification
+import UserStore
 
-/// The identity providers whose assertions are accepted.
-package struct IdentityProviders: Sendable {
+/// The identity providers whose assertions are accepted: those of functions.json, and those that admins have added.
+package final class IdentityProviders: Sendable {
     private let isDevelopment: Bool
+    private let configured: [String: ProviderConfig]
+    private let users: UserStore
+    private let transport: any OutboundTransport
+    private let now: WallClock
+    /// By issuer.
+    private let keys = Mutex<[String: IssuerKeys]>([:])
 
-    /// - Parameter isDevelopment: accepts unsigned claims, as the emulator does.
-    package init(isDevelopment: Bool) { self.isDevelopment = isDevelopment }
+    private static let settingPrefix = "provider "
+    private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
 
+    /// - Parameter isDevelopment: accepts unsigned claims too, as the emulator does.
+    init(
+        _ configured: [ProviderConfig], isDevelopment: Bool, users: UserStore, transport: any OutboundTransport,
+        now: @escaping WallClock
+    ) {
+        self.configured = Dictionary(configured.map { ($0.id, $0) }) { first, _ in first }
+        self.isDevelopment = isDevelopment
+        self.users = users
+        self.transport = transport
+        self.now = now
+    }
+
+    /// What the provider says of the user, once the assertion is verified.
     func profile(_ assertion: ProviderAssertion) async throws -> ProviderProfile {
-        guard isDevelopment else {
+        if isDevelopment, let claims = try unverifiedClaims(assertion) { return try ProviderProfile(claims: claims) }
+        guard let config = try await config(assertion.provider), config.isEnabled else {
+            if isDevelopment { throw Self.needsToken(assertion) }
             throw IdentityToolkitError(
                 "OPERATION_NOT_ALLOWED : The identity provider configuration is not found.")
         }
-        let idToken = try assertion.idToken.map { text throws(IdentityToolkitError) in
-            try require(
+        switch config.check {
+        case .openID(let issuer, let clientIDs):
+            let text = try require(
+                assertion.idToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an id_token.")
+            let token = try await OpenIDToken(
+                verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce, keys: keys(of: issuer),
+                now: now())
+            return try ProviderProfile(claims: token.claims)
+        case .profile(let address, let appAddress, let appID):
+            let token = try require(
+                assertion.accessToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an access_token.")
+            if let appAddress, let appID {
+                let app = try await fetch(appAddress, token)
+                try require(
+                    app["id"].flatMap(Self.text) == appID,
+                    "INVALID_IDP_RESPONSE : The access_token was issued for another app.")
+            }
+            return try ProviderProfile(claims: Self.openID(try await fetch(address, token)))
+        }
+    }
+
+    // MARK: Development
+
+    private func unverifiedClaims(_ assertion: ProviderAssertion) throws(IdentityToolkitError) -> JSONObject? {
+        if let text = assertion.idToken {
+            return try require(
                 Self.unverifiedClaims(text),
                 "INVALID_IDP_RESPONSE : Unable to parse id_token ((strict JSON or a JWT is expected.))")
         }
-        if let claims = idToken ?? assertion.accessToken.flatMap(Self.unverifiedClaims) {
-            return try ProviderProfile(claims: claims)
-        }
-        throw IdentityToolkitError.notSupported(
-            assertion.accessToken == nil
-                ? "Sign-in with \(assertion.provider) needs an id_token."
-                : "The access token of \(assertion.provider) can't be checked in development: send an id_token.")
+        return assertion.accessToken.flatMap(Self.unverifiedClaims)
     }
 
     /// The claims of a JWT whose signature isn't checked, or JSON in place of one.
@@ -33,5 +75,124 @@ package struct IdentityProviders: Sendable {
         var text = text
         let payload = text.withUTF8 { try? JSONWebToken($0).payload }
         return payload.flatMap { try? JSONValue(parsing: $0) }?.objectValue
+    }
+
+    private static func needsToken(_ assertion: ProviderAssertion) -> IdentityToolkitError {
+        .notSupported(
+            assertion.accessToken == nil
+                ? "Sign-in with \(assertion.provider) needs an id_token."
+                : "The access token of \(assertion.provider) can't be checked: send an id_token, or configure the provider.")
+    }
+
+    // MARK: Asking providers
+
+    private func keys(of issuer: String) -> IssuerKeys {
+        keys.withLock { keys in
+            if let known = keys[issuer] { return known }
+            let new = IssuerKeys(issuer: issuer, transport: transport, now: now)
+            keys[issuer] = new
+            return new
+        }
+    }
+
+    private func fetch(_ address: String, _ token: String) async throws -> JSONObject {
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await transport.send(
+                OutboundRequest(
+                    to: address, headers: ["Authorization": "Bearer \(token)", "Accept": "application/json"],
+                    limits: Self.limits))
+        } catch {
+            throw IdentityToolkitError.unavailable
+        }
+        guard response.status < 500 else { throw IdentityToolkitError.unavailable }
+        guard response.status == 200, let answer = (try? JSONValue(parsing: response.body))?.objectValue else {
+            throw IdentityToolkitError("INVALID_IDP_RESPONSE : The provider doesn't accept the access_token.")
+        }
+        return answer
+    }
+
+    /// A profile in the names of OpenID Connect, whichever of the usual names the provider has.
+    private static func openID(_ profile: JSONObject) -> JSONObject {
+        var claims = profile
+        claims["sub"] = (profile["sub"] ?? profile["id"]).flatMap(text).map(JSONValue.string)
+        claims["name"] = profile["name"] ?? profile["display_name"]
+        claims["given_name"] = profile["given_name"] ?? profile["first_name"]
+        claims["family_name"] = profile["family_name"] ?? profile["last_name"]
+        // Facebook nests it.
+        let picture = profile["picture"]?["data"]?["url"] ?? profile["picture"] ?? profile["avatar_url"]
+        claims["picture"] = picture?.stringValue.map(JSONValue.string)
+        return claims
+    }
+
+    private static func text(_ value: JSONValue) -> String? {
+        value.stringValue ?? value.intValue.map { String($0) }
+    }
+
+    // MARK: Configs
+
+    private func config(_ id: String) async throws -> ProviderConfig? {
+        if let config = configured[id] { return config }
+        return try await users.read { try Self.read(id, from: $0) }
+    }
+
+    private static func read(_ id: String, from reader: some UserReader) throws -> ProviderConfig? {
+        guard let stored = try reader.setting(settingPrefix + id) else { return nil }
+        return try ProviderConfig(id: id, SignInRequest(json: stored))
+    }
+
+    func create(_ call: SignInCall, project: String) async throws -> JSONObject {
+        let id = try require(call.query["oauthIdpConfigId"], "MISSING_OAUTH_CLIENT_ID : oauthIdpConfigId is missing.")
+        let config = try ProviderConfig(id: id, call.fields)
+        try await users.commit { transaction in
+            try require(try Self.read(id, from: transaction) == nil, "DUPLICATE_CONFIGURATION : \(id) exists.")
+            try Self.store(config, in: transaction)
+        }
+        return config.json(of: project)
+    }
+
+    func update(_ id: String, _ call: SignInCall, project: String) async throws -> JSONObject {
+        let mask = call.query["updateMask"].map { $0.split(separator: ",").map(String.init) }
+        let fields = call.fields
+        let config = try await users.commit { transaction in
+            let old = try require(try Self.read(id, from: transaction), "CONFIGURATION_NOT_FOUND")
+            let config = try ProviderConfig(id: id, fields, over: old, mask: mask)
+            try Self.store(config, in: transaction)
+            return config
+        }
+        return config.json(of: project)
+    }
+
+    func get(_ id: String, project: String) async throws -> JSONObject {
+        try require(try await users.read { try Self.read(id, from: $0) }, "CONFIGURATION_NOT_FOUND").json(of: project)
+    }
+
+    func delete(_ id: String) async throws -> JSONObject {
+        try await users.commit { transaction in
+            try require(try Self.read(id, from: transaction) != nil, "CONFIGURATION_NOT_FOUND")
+            transaction.set(Self.settingPrefix + id, to: nil)
+        }
+        return [:]
+    }
+
+    /// A page of the configs that admins have added, by id.
+    func list(_ call: SignInCall, project: String) async throws -> JSONObject {
+        let limit = min(max(call.query["pageSize"].flatMap(Int.init) ?? 100, 1), 100)
+        let last = call.query["pageToken"] ?? ""
+        let all = try await users.read { users in
+            try users.settings(startingWith: Self.settingPrefix).map { name, value in
+                try ProviderConfig(id: String(name.dropFirst(Self.settingPrefix.count)), SignInRequest(json: value))
+            }
+        }.filter { $0.id > last }
+        let page = all.prefix(limit)
+        var answer: JSONObject = [:]
+        if !page.isEmpty { answer["oauthIdpConfigs"] = .array(page.map { .object($0.json(of: project)) }) }
+        if all.count > limit, let last = page.last { answer["nextPageToken"] = .string(last.id) }
+        return answer
+    }
+
+    private static func store(_ config: ProviderConfig, in transaction: UserTransaction) throws {
+        transaction.set(
+            settingPrefix + config.id, to: try JSONValue.object(config.json(of: "")).serialized())
     }
 }

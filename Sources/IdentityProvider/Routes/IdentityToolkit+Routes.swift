@@ -39,6 +39,16 @@ extension IdentityToolkit {
         }
     }
 
+    func perform(_ action: SignInRoute.ProviderAction, on id: String, _ call: SignInCall) async throws -> JSONObject {
+        switch action {
+        case .create: try await providers.create(call, project: project)
+        case .list: try await providers.list(call, project: project)
+        case .get: try await providers.get(id, project: project)
+        case .update: try await providers.update(id, call, project: project)
+        case .delete: try await providers.delete(id)
+        }
+    }
+
     func perform(_ helper: SignInRoute.Helper, _ call: SignInCall) async throws -> JSONObject {
         switch helper {
         case .deleteUsers: try await deleteAllUsers()

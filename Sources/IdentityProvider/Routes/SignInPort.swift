@@ -75,6 +75,11 @@ package struct SignInPort: HTTPResponder {
         case .tenant:
             try access(request).require(isForAdmins: true)
             throw IdentityToolkit.noTenants
+        case .providers(let action, let id, let project):
+            try access(request).require(isForAdmins: true)
+            try requireProject(project)
+            return try Self.json(
+                await toolkit.perform(action, on: id ?? "", call(request, context, isAdmin: true)))
         case .helper(let helper, let project):
             guard toolkit.isDevelopment else { throw IdentityToolkitError.notFound }
             try requireProject(project)

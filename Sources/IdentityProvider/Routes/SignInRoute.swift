@@ -10,6 +10,8 @@ enum SignInRoute: Hashable, Sendable {
     /// Helpers of the emulator.
     case helper(Helper, project: String)
     case page(Page)
+    /// The providers that admins add; nil for all of them.
+    case providers(ProviderAction, id: String?, project: String)
     /// Anything of tenants, which this host doesn't have.
     case tenant
 
@@ -32,6 +34,10 @@ enum SignInRoute: Hashable, Sendable {
 
     enum Helper: Hashable, Sendable {
         case deleteUsers, mailCodes, phoneCodes, config, updateConfig
+    }
+
+    enum ProviderAction: Hashable, Sendable {
+        case create, get, list, update, delete
     }
 
     enum Page: Hashable, Sendable {
@@ -95,6 +101,19 @@ enum SignInRoute: Hashable, Sendable {
         guard path.count >= 2 else { return nil }
         let project = path[0]
         if path[1] == "tenants" || path[1].hasPrefix("tenants:") { return .tenant }
+        if path[1] == "oauthIdpConfigs", path.count <= 3 {
+            let id = path.count == 3 ? path[2] : nil
+            let action: ProviderAction? =
+                switch (method, id != nil) {
+                case ("POST", false): .create
+                case ("GET", false): .list
+                case ("GET", true): .get
+                case ("PATCH", true): .update
+                case ("DELETE", true): .delete
+                default: nil
+                }
+            return action.map { .providers($0, id: id, project: project) }
+        }
         guard path.count == 2 else { return nil }
         switch (method, path[1]) {
         case ("POST", "accounts"): return .operation(.signUp, project: project)

@@ -1,0 +1,59 @@
+import Crypto
+import StrictJSON
+import TextFormats
+import TokenVerification
+
+/// Verifies ID tokens of OpenID Connect (section 3.1.3.7 of its core).
+struct OpenIDToken {
+    private static let clockSkew: Int64 = 300
+
+    let claims: JSONObject
+
+    /// - Parameters:
+    ///   - keys: the issuer's.
+    ///   - nonce: what the client had put into the token, before hashing.
+    /// - Throws: an ``IdentityToolkitError``.
+    init(
+        verifying text: String, issuer: String, clientIDs: [String], nonce: String?, keys: IssuerKeys, now: Int64
+    ) async throws {
+        func invalid(_ reason: String) -> IdentityToolkitError {
+            IdentityToolkitError("INVALID_IDP_RESPONSE : The id_token is invalid: \(reason)")
+        }
+        var copy = text
+        let token = try copy.withUTF8 { bytes throws(IdentityToolkitError) in
+            do throws(TokenRejection) { return try JSONWebToken(bytes) } catch { throw invalid(error.message) }
+        }
+        guard token.algorithm == "RS256", let keyID = token.keyID else { throw invalid(TokenRejection.algorithm.message) }
+        guard let claims = (try? JSONValue(parsing: token.payload))?.objectValue else { throw invalid("no claims") }
+        // Google's tokens have had both forms.
+        let issuers = [issuer, issuer == ProviderConfig.knownIssuers["google.com"] ? "accounts.google.com" : issuer]
+        guard let named = claims["iss"]?.stringValue, issuers.contains(named) else {
+            throw invalid(TokenRejection.issuer.message)
+        }
+        let audiences = claims["aud"]?.arrayValue?.compactMap(\.stringValue) ?? [claims["aud"]?.stringValue ?? ""]
+        guard audiences.contains(where: clientIDs.contains) else {
+            throw invalid("it was issued for another client (aud)")
+        }
+        guard let expires = claims["exp"]?.intValue, Int64(expires) > now else {
+            throw invalid(TokenRejection.expired.message)
+        }
+        guard let issued = claims["iat"]?.intValue, Int64(issued) <= now + Self.clockSkew else {
+            throw invalid(TokenRejection.issuedInFuture.message)
+        }
+        if let expected = claims["nonce"]?.stringValue {
+            let hashed = nonce.map { Hexadecimal.encode(SHA256.hash(data: Array($0.utf8))) }
+            guard expected == nonce || expected == hashed else {
+                throw IdentityToolkitError(
+                    "MISSING_OR_INVALID_NONCE : The nonce in the id_token is not that of the request.")
+            }
+        }
+        let key: PublicKey?
+        do throws(KeySourceError) { key = try await keys.key(keyID) } catch { throw IdentityToolkitError.unavailable }
+        guard let key else { throw invalid(TokenRejection.unknownKey.message) }
+        let isValid = copy.withUTF8 { bytes in
+            key.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]))
+        }
+        guard isValid else { throw invalid(TokenRejection.signature.message) }
+        self.claims = claims
+    }
+}

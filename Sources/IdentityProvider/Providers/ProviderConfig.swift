@@ -1,0 +1,78 @@
+import StrictJSON
+
+/// An identity provider whose assertions are accepted.
+package struct ProviderConfig: Hashable, Sendable {
+    package enum Check: Hashable, Sendable {
+        /// ID tokens of OpenID Connect: by the issuer's published keys, for one of these clients.
+        case openID(issuer: String, clientIDs: [String])
+        /// Access tokens: whoever the provider says the token's owner is. Without an app's address and id, a token that
+        /// another app got would be accepted too.
+        case profile(address: String, appAddress: String?, appID: String?)
+    }
+
+    /// Such as `google.com` or `oidc.line`.
+    package var id: String
+    package var displayName: String?
+    package var isEnabled = true
+    package var check: Check
+    /// What admins keep beside it; the host doesn't use it.
+    package var clientSecret: String?
+
+    package init(id: String, check: Check) {
+        self.id = id
+        self.check = check
+    }
+
+    /// The issuers of the providers that everybody knows.
+    package static let knownIssuers = [
+        "google.com": "https://accounts.google.com", "apple.com": "https://appleid.apple.com",
+    ]
+
+    package static let facebook = (
+        profile: "https://graph.facebook.com/me?fields=id,name,email,first_name,last_name,picture",
+        app: "https://graph.facebook.com/app"
+    )
+}
+
+extension ProviderConfig {
+    /// A config as admin SDKs send and receive it.
+    func json(of project: String) -> JSONObject {
+        var json: JSONObject = [
+            "name": .string("projects/\(project)/oauthIdpConfigs/\(id)"), "enabled": .bool(isEnabled),
+            "responseType": ["idToken": true, "code": false],
+        ]
+        json["displayName"] = displayName.map(JSONValue.string)
+        json["clientSecret"] = clientSecret.map(JSONValue.string)
+        if case .openID(let issuer, let clientIDs) = check {
+            json["issuer"] = .string(issuer)
+            json["clientId"] = clientIDs.first.map(JSONValue.string)
+        }
+        return json
+    }
+
+    /// - Throws: an ``IdentityToolkitError`` if something is missing or invalid.
+    init(id: String, _ fields: SignInRequest, over old: ProviderConfig? = nil, mask: [String]? = nil) throws {
+        try require(
+            id.hasPrefix("oidc.") && id.utf8.count <= 64 && id.dropFirst(5).utf8.allSatisfy(Self.isInID),
+            "INVALID_OAUTH_CLIENT_ID : The id of a provider is oidc. and letters, digits, - and _.")
+        var (issuer, client) = (String?.none, String?.none)
+        if case .openID(let oldIssuer, let clients)? = old?.check { (issuer, client) = (oldIssuer, clients.first) }
+        func isMeant(_ name: String) -> Bool { mask.map { $0.contains(name) } ?? fields.has(name) }
+        if isMeant("issuer") { issuer = fields["issuer"] }
+        if isMeant("clientId") { client = fields["clientId"] }
+        let address = try require(issuer.flatMap { WebAddress($0) }, "INVALID_ISSUER : The issuer is not a web address.")
+        try require(
+            address.scheme == "https" || address.host == "localhost" || address.host == "127.0.0.1",
+            "INVALID_ISSUER : The issuer is not an https address.")
+        let clientID = try require(client, "INVALID_OAUTH_CLIENT_ID : The client id is missing.")
+        self.init(id: id, check: .openID(issuer: address.text, clientIDs: [clientID]))
+        displayName = isMeant("displayName") ? fields["displayName"] : old?.displayName
+        isEnabled = isMeant("enabled") ? fields.flag("enabled") ?? false : old?.isEnabled ?? false
+        clientSecret = isMeant("clientSecret") ? fields["clientSecret"] : old?.clientSecret
+    }
+
+    private static func isInID(_ byte: UInt8) -> Bool {
+        (97...122).contains(byte | 0x20) || (48...57).contains(byte) || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "_")
+    }
+}

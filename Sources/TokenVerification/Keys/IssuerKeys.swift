@@ -1,0 +1,78 @@
+import Foundation
+package import OutboundHTTP
+import StrictJSON
+
+/// The keys of an OpenID Connect issuer, found by its discovery document and fetched when they are asked for.
+package actor IssuerKeys {
+    private let source: any KeySource
+    private let now: WallClock
+    private var state = KeyCacheState()
+    private var fetching: Task<Void, Never>?
+
+    /// - Parameter issuer: as tokens name it, such as `https://accounts.google.com`.
+    package init(
+        issuer: String, transport: any OutboundTransport = OutboundClient(), now: @escaping WallClock = systemWallClock
+    ) {
+        self.init(source: DiscoveredKeySource(issuer: issuer, transport: transport), now: now)
+    }
+
+    init(source: any KeySource, now: @escaping WallClock) {
+        self.source = source
+        self.now = now
+    }
+
+    /// - Returns: nil if the issuer has no such key.
+    /// - Throws: `KeySourceError` if the keys can't be fetched.
+    package func key(_ id: String) async throws(KeySourceError) -> PublicKey? {
+        for _ in 0..<2 {
+            switch state.lookUp(id, now: now()) {
+            case .key(let key): return key
+            case .unknown: return nil
+            case .unavailable: throw KeySourceError("the issuer's keys could not be fetched a moment ago")
+            case .fetching: await fetch()
+            }
+        }
+        throw KeySourceError("the issuer's keys can't be fetched")
+    }
+
+    /// One fetch for all that wait.
+    private func fetch() async {
+        if let fetching { return await fetching.value }
+        guard state.begin(now: now()) else { return }
+        let task = Task {
+            do throws(KeySourceError) {
+                state.succeed(try await source.fetch(), now: now())
+            } catch {
+                state.fail(now: now())
+            }
+            fetching = nil
+        }
+        fetching = task
+        await task.value
+    }
+}
+
+/// Keys at the address that an issuer's discovery document names.
+struct DiscoveredKeySource: KeySource {
+    let issuer: String
+    let transport: any OutboundTransport
+
+    func fetch() async throws(KeySourceError) -> FetchedKeys {
+        let limits = OutboundLimits(maxBytes: 1 << 20, silence: .seconds(10), whole: .seconds(20))
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+            response = try await transport.send(
+                OutboundRequest(to: base + "/.well-known/openid-configuration", limits: limits))
+        } catch {
+            throw KeySourceError("the issuer's discovery document can't be fetched: \(error)")
+        }
+        guard response.status == 200, let document = try? JSONNode(parsing: response.body),
+            let address = document["jwks_uri"]?.text
+        else { throw KeySourceError("the issuer's discovery document has no jwks_uri") }
+        guard document["issuer"]?.isText(issuer) == true else {
+            throw KeySourceError("the discovery document is that of another issuer")
+        }
+        return try await RemoteKeySource(address: address, document: .webKeySet, transport: transport).fetch()
+    }
+}

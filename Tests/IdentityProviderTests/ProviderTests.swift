@@ -1,0 +1,207 @@
+import HTTPTypes
+import HostTesting
+@testable import IdentityProvider
+import OutboundHTTP
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+import TextFormats
+@testable import TokenVerification
+
+/// Sign-in by identity providers whose assertions are verified.
+@Suite struct ProviderTests {
+    /// An issuer on no network: its discovery document, its keys, and profiles by access token.
+    private final class Providers: OutboundTransport {
+        static let issuer = "https://id.example.com"
+
+        let asked = Mutex<[String]>([])
+        let isDown = Atomic(false)
+
+        func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+            asked.withLock { $0.append(request.address) }
+            if isDown.load(ordering: .relaxed) { throw OutboundError(.notSent, host: "id.example.com", "it is down") }
+            let token = request.headers["Authorization"]
+            let body: String
+            switch request.address {
+            case Self.issuer + "/.well-known/openid-configuration":
+                body = #"{"issuer":"\#(Self.issuer)","jwks_uri":"\#(Self.issuer)/keys"}"#
+            case Self.issuer + "/keys":
+                guard let key = try? TestIssuer.shared.get().key else { return OutboundResponse(status: 500) }
+                body = String(
+                    decoding: (try? JSONValue.object(PublishedKeys(keys: [key]).webKeySet).serialized()) ?? [],
+                    as: UTF8.self)
+            case "https://graph.example.com/me" where token == "Bearer good":
+                body = #"{"id":"77","name":"Ken","picture":{"data":{"url":"https://example.com/k.png"}},"email":"ken@example.com"}"#
+            case "https://graph.example.com/me" where token == "Bearer other-app": body = #"{"id":"78"}"#
+            case "https://graph.example.com/app":
+                body = token == "Bearer good" ? #"{"id":"app-1"}"# : #"{"id":"app-2"}"#
+            default: return OutboundResponse(status: 400, body: Array("{}".utf8))
+            }
+            return OutboundResponse(status: 200, body: Array(body.utf8))
+        }
+    }
+
+    private static var configuration: SignInConfiguration {
+        var configuration = SignInConfiguration()
+        configuration.providers = [
+            ProviderConfig(id: "oidc.id", check: .openID(issuer: Providers.issuer, clientIDs: ["client-1", "client-2"])),
+            ProviderConfig(
+                id: "face.example",
+                check: .profile(
+                    address: "https://graph.example.com/me", appAddress: "https://graph.example.com/app",
+                    appID: "app-1")),
+        ]
+        return configuration
+    }
+
+    private static var claims: TestIssuer.Claims {
+        [
+            "iss": Providers.issuer, "aud": "client-1", "sub": "u-1", "iat": TestIssuer.start,
+            "exp": TestIssuer.start + 600, "email": "hana@example.com", "email_verified": "true", "name": "Hana",
+        ]
+    }
+
+    private func enter(
+        _ host: SignInHost, _ provider: String, _ fields: [String: String]
+    ) async throws -> SignInHost.Answer {
+        let form = fields.merging(["providerId": provider]) { $1 }
+            .map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
+        return try await host.account(
+            "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true}"#)
+    }
+
+    @Test func anIDTokenOfAConfiguredIssuerSignsIn() async throws {
+        let providers = Providers()
+        let issuer = try TestIssuer.shared.get()
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) { host throws in
+            let token = try issuer.token(Self.claims)
+            let first = try await enter(host, "oidc.id", ["id_token": token])
+            #expect(first.status == 200)
+            #expect(first.body["isNewUser"]?.isTrue == true)
+            #expect(first.body["emailVerified"]?.isTrue == true)
+            #expect(first.body["federatedId"]?.text == "u-1")
+            var claims = Self.claims
+            claims["aud"] = ["client-2", "other"]
+            let second = try await enter(host, "oidc.id", ["id_token": try issuer.token(claims)])
+            #expect(second.body["localId"]?.text == first.body["localId"]?.text)
+            #expect(second.body["isNewUser"]?.isTrue == false)
+            // The keys are fetched once.
+            #expect(providers.asked.withLock { $0.count } == 2)
+        }
+    }
+
+    @Test func eachClaimOfAnIDTokenIsChecked() async throws {
+        let issuer = try TestIssuer.shared.get()
+        let stranger = try TestIssuer.stranger.get()
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+            for (claim, value) in [
+                ("iss", "https://evil.example"), ("aud", "client-3"), ("exp", TestIssuer.start),
+                ("iat", TestIssuer.start + 301), ("sub", ""), ("sub", 7),
+            ] as [(String, any Sendable)] {
+                var claims = Self.claims
+                claims[claim] = value
+                let answer = try await enter(host, "oidc.id", ["id_token": try issuer.token(claims)])
+                #expect(answer.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE : ") == true, "\(claim)")
+            }
+            for token in [
+                try stranger.token(Self.claims), try TestIssuer.unsigned(Self.claims), "x.y.z",
+                try issuer.token(Self.claims).dropLast(4) + "AAAA",
+            ] {
+                let answer = try await enter(host, "oidc.id", ["id_token": String(token)])
+                #expect(answer.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE : ") == true)
+            }
+            let json = try await enter(host, "oidc.id", ["id_token": #"{\"sub\":\"u-1\"}"#])
+            #expect(json.status == 400)
+            let unknown = try await enter(host, "oidc.other", ["id_token": try issuer.token(Self.claims)])
+            #expect(unknown.body.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true)
+        }
+    }
+
+    @Test func aNonceMustBeTheOneOfTheToken() async throws {
+        let issuer = try TestIssuer.shared.get()
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+            var claims = Self.claims
+            // SHA-256 of "raw", as Apple's tokens have it.
+            claims["nonce"] = Hexadecimal.encode(Secrets.hash("raw"))
+            let token = try issuer.token(claims)
+            #expect(try await enter(host, "oidc.id", ["id_token": token, "nonce": "raw"]).status == 200)
+            for fields in [["id_token": token], ["id_token": token, "nonce": "other"]] {
+                let answer = try await enter(host, "oidc.id", fields)
+                #expect(answer.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
+            }
+        }
+    }
+
+    @Test func anAccessTokenIsCheckedAtTheProvider() async throws {
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+            let answer = try await enter(host, "face.example", ["access_token": "good"])
+            #expect(answer.status == 200)
+            #expect(answer.body["displayName"]?.text == "Ken")
+            #expect(answer.body["photoUrl"]?.text == "https://example.com/k.png")
+            #expect(answer.body["federatedId"]?.text == "77")
+            let other = try await enter(host, "face.example", ["access_token": "other-app"])
+            #expect(other.body.errorMessage == "INVALID_IDP_RESPONSE : The access_token was issued for another app.")
+            for token in ["bad", #"{\"sub\":\"77\"}"#] {
+                let refused = try await enter(host, "face.example", ["access_token": token])
+                #expect(refused.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true)
+            }
+        }
+    }
+
+    @Test func aProviderThatIsDownIsAnOutage() async throws {
+        let providers = Providers()
+        providers.isDown.store(true, ordering: .relaxed)
+        let issuer = try TestIssuer.shared.get()
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) { host throws in
+            #expect(try await enter(host, "oidc.id", ["id_token": try issuer.token(Self.claims)]).status == 503)
+            #expect(try await enter(host, "face.example", ["access_token": "good"]).status == 503)
+        }
+    }
+
+    @Test func adminsAddChangeAndRemoveProviders() async throws {
+        let issuer = try TestIssuer.shared.get()
+        try await SignInHost.serving(policy: .production, transport: Providers()) { host throws in
+            let path = "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/oauthIdpConfigs"
+            func admin(_ path: String, _ method: HTTPRequest.Method, _ json: String? = nil) async throws -> SignInHost.Answer {
+                try await host.send(path, method: method, json: json, headers: [.authorization: "Bearer server"])
+            }
+            let config = #"{"clientId":"client-1","issuer":"\#(Providers.issuer)","displayName":"ID","enabled":true}"#
+            let made = try await admin(path + "?oauthIdpConfigId=oidc.own", .post, config)
+            #expect(made.status == 200)
+            #expect(made.body["name"]?.text == "projects/\(SignInHost.project)/oauthIdpConfigs/oidc.own")
+            let twice = try await admin(path + "?oauthIdpConfigId=oidc.own", .post, config)
+            #expect(twice.body.errorMessage?.hasPrefix("DUPLICATE_CONFIGURATION") == true)
+            let token = try issuer.token(Self.claims)
+            #expect(try await enter(host, "oidc.own", ["id_token": token]).status == 200)
+            let changed = try await admin(path + "/oidc.own?updateMask=enabled", .patch, #"{"enabled":false}"#)
+            #expect(changed.body["enabled"]?.isTrue == false)
+            #expect(changed.body["displayName"]?.text == "ID")
+            #expect(try await enter(host, "oidc.own", ["id_token": token]).status == 400)
+            for n in 0..<3 { _ = try await admin(path + "?oauthIdpConfigId=oidc.n\(n)", .post, config) }
+            let page = try await admin(path + "?pageSize=2", .get)
+            #expect(try page.body["oauthIdpConfigs"]?.elements().count == 2)
+            let last = try #require(page.body["nextPageToken"]?.text)
+            #expect(last == "oidc.n1")
+            let rest = try await admin(path + "?pageSize=2&pageToken=\(last)", .get)
+            #expect(try rest.body["oauthIdpConfigs"]?.elements().count == 2)
+            #expect(rest.body["nextPageToken"] == nil)
+            #expect(try await admin(path + "/oidc.own", .delete).status == 200)
+            #expect(try await admin(path + "/oidc.own", .get).body.errorMessage == "CONFIGURATION_NOT_FOUND")
+            for (id, json) in [
+                ("google.com", config), ("oidc.x", #"{"clientId":"c"}"#), ("oidc.x", #"{"issuer":"https://x.example"}"#),
+                ("oidc.x", #"{"clientId":"c","issuer":"http://x.example"}"#),
+            ] {
+                #expect(try await admin(path + "?oauthIdpConfigId=\(id)", .post, json).status == 400)
+            }
+            #expect(try await host.send(path, method: .get).status == 401)
+        }
+    }
+}
+
+extension JSONNode {
+    fileprivate var isTrue: Bool? {
+        guard case .boolean(let flag) = kind else { return nil }
+        return flag
+    }
+}

@@ -153,7 +153,8 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "UserStore", "OutboundHTTP",
+                "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "UserStore",
+                "OutboundHTTP",
                 "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -629,7 +630,8 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore", "OutboundHTTP",
+                "StrictJSON", "TextFormats", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore",
+                "OutboundHTTP",
                 "TokenVerification",
                 "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),

@@ -32,6 +32,25 @@ extension FunctionsTester {
             .document(path, before: document(before), after: document(after)), at: time, by: auth, to: name)
     }
 
+    /// Runs a function of `onUserCreated` or `onUserDeleted` for a user, as if the user had just been created or deleted.
+    ///
+    /// - Parameters:
+    ///   - name: The function's.
+    ///   - user: As the function receives it.
+    ///   - auth: Who did it.
+    /// - Throws: What the handler throws.
+    public func fire(_ name: String, user: UserRecord, auth: EventAuth = EventAuth(.serviceAccount)) async throws {
+        guard case .event(let trigger)? = functions[name]?.trigger,
+            [UserEvent.created, UserEvent.deleted].contains(trigger.eventType)
+        else { throw TestError("there is no function \"\(name)\" for users who are created or deleted") }
+        let event = CloudEvent(
+            type: trigger.eventType,
+            source: "//firebaseauth.googleapis.com/projects/\(firestore.transport.database.project)",
+            subject: "users/\(user.uid)", dataContentType: "application/json",
+            data: try CallableEncoder(root: "user").encode(user))
+        try await runOnce(.custom(event), at: now, by: auth, to: name)
+    }
+
     /// Runs a scheduled job now.
     ///
     /// - Parameters:

@@ -17,7 +17,9 @@ extension ConfigurationReader {
     }
 
     private mutating func provider(_ id: String, _ node: JSONNode) -> HostConfiguration.Provider? {
-        guard let object = object(node, key: "auth.providers.\(id)", known: ConfigurationKeys.provider) else { return nil }
+        guard let object = object(node, key: "auth.providers.\(id)", known: ConfigurationKeys.provider) else {
+            return nil
+        }
         var provider = HostConfiguration.Provider(id: id)
         let addresses: [(String, WritableKeyPath<HostConfiguration.Provider, String?>)] = [
             ("issuer", \.issuer), ("profile", \.profile), ("app", \.app),
@@ -26,7 +28,9 @@ extension ConfigurationReader {
             if let node = object[key] { provider[keyPath: field] = secureAddress(node) }
         }
         if let node = object["appID"] { provider.appID = string(node) }
-        if let node = object["clientIDs"] { provider.clientIDs = (list(node, "client ids") ?? []).compactMap { string($0) } }
+        if let node = object["clientIDs"] {
+            provider.clientIDs = (list(node, "client ids") ?? []).compactMap { string($0) }
+        }
         check(provider, node, object)
         return provider
     }
@@ -41,10 +45,13 @@ extension ConfigurationReader {
                 report("\"clientIDs\" is missing; write the ids of your apps at \(id)", at: node.offset)
             }
             if id.hasPrefix("oidc."), object["issuer"] == nil {
-                report("\"issuer\" is missing; write the provider's issuer, such as https://id.example.com", at: node.offset)
+                report(
+                    "\"issuer\" is missing; write the provider's issuer, such as https://id.example.com",
+                    at: node.offset)
             }
             for key in ["profile", "app", "appID"] where object[key] != nil {
-                report("\"\(key)\" is for providers with access tokens; \(id) has ID tokens", at: node.memberOffset(key))
+                report(
+                    "\"\(key)\" is for providers with access tokens; \(id) has ID tokens", at: node.memberOffset(key))
             }
         } else {
             if id == Self.facebook, object["appID"] == nil {

@@ -34,6 +34,7 @@ struct FixtureFunctions: FunctionBundle {
         dispatched
         queues
         eventListeners
+        userListeners
         senders
         stamp
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }

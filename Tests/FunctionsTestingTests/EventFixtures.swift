@@ -35,6 +35,14 @@ struct EventFixtures: FunctionBundle {
             (event: CustomEvent<Order>) in
             try await event.firestore.document("thanks/\(event.data.id)").setData(["at": event.time])
         }
+        onUserCreated("welcome") { event, transaction in
+            try transaction.setData(
+                ["name": event.data.displayName ?? "", "type": event.type],
+                forDocument: transaction.firestore.document("profiles/\(event.data.uid)"))
+        }
+        onUserDeleted("forget") { event in
+            try await event.firestore.document("profiles/\(event.data.uid)").delete()
+        }
         onMessagePublished("audit", topic: "orders") { event in
             let order = try event.data.message.json(as: Order.self)
             try await event.firestore.document("audits/\(order.id)").setData(["id": event.data.message.messageID])

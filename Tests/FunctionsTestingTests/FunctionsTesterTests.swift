@@ -1,3 +1,4 @@
+import Foundation
 import FunctionsRuntime
 import FunctionsTesting
 import Testing
@@ -235,6 +236,22 @@ import Testing
         try await tester.publish(json: EventFixtures.Order(id: "o6"), to: "orders")
         #expect(try await fields("audits/o6") != nil)
         await #expect(throws: HttpsError.self) { try await tester.fire("fails", path: "fails/f", after: [:]) }
+    }
+
+    @Test func usersWhoComeAndGoAreReported() async throws {
+        let user = UserRecord(
+            uid: "ada", email: "ada@example.com", displayName: "Ada",
+            metadata: UserMetadata(creationTime: Timestamp(seconds: 5, nanoseconds: 0)),
+            providerData: [UserInfo(providerID: "google.com", uid: "7")], customClaims: ["admin": true])
+        try await tester.fire("welcome", user: user)
+        #expect(
+            try await fields("profiles/ada")
+                == ["name": .string("Ada"), "type": .string("google.firebase.auth.user.v1.created")])
+        try await tester.fire("forget", user: user)
+        #expect(try await fields("profiles/ada") == nil)
+        let bytes = try JSONEncoder().encode(user)
+        #expect(try JSONDecoder().decode(UserRecord.self, from: bytes) == user)
+        await #expect(throws: TestError.self) { try await tester.fire("thank", user: user) }
     }
 
     @Test func whatCannotBeIsTold() async throws {

@@ -55,13 +55,19 @@ struct AuthConfigurationTests {
         (#"{"publicAddress": "auth.example.com"}"#, "is not a web address without a path"),
         (#"{"publicAddress": "https://a.example.com/path"}"#, "is not a web address without a path"),
         (#"{"authorizedDomains": ["https://x"]}"#, "is not a domain in lower case"),
-        (#"{"passwords": {"minLength": 5}}"#, "auth.passwords.minLength: 5 is not a number of characters; write 6 … 30"),
+        (
+            #"{"passwords": {"minLength": 5}}"#,
+            "auth.passwords.minLength: 5 is not a number of characters; write 6 … 30"
+        ),
         (#"{"passwords": {"hashMiB": 33}}"#, "auth.passwords.hashMiB: 33 is not a power of two"),
         (#"{"atempts": {}}"#, "did you mean \"attempts\"?"),
         (#"{"providers": {"google.com": {}}}"#, "\"clientIDs\" is missing"),
         (#"{"providers": {"oidc.x": {"clientIDs": ["a"]}}}"#, "\"issuer\" is missing"),
         (#"{"providers": {"oidc.x": {"clientIDs": ["a"], "issuer": "http://x.example"}}}"#, "is not an https address"),
-        (#"{"providers": {"google.com": {"clientIDs": ["a"], "appID": "1"}}}"#, "\"appID\" is for providers with access"),
+        (
+            #"{"providers": {"google.com": {"clientIDs": ["a"], "appID": "1"}}}"#,
+            "\"appID\" is for providers with access"
+        ),
         (#"{"providers": {"facebook.com": {}}}"#, "\"appID\" is missing"),
         (#"{"providers": {"github.com": {}}}"#, "\"profile\" is missing"),
         (#"{"providers": {"github.com": {"profile": "https://x.example", "appID": "1"}}}"#, "are written together"),

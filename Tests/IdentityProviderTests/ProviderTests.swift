@@ -32,7 +32,8 @@ import TextFormats
                     decoding: (try? JSONValue.object(PublishedKeys(keys: [key]).webKeySet).serialized()) ?? [],
                     as: UTF8.self)
             case "https://graph.example.com/me" where token == "Bearer good":
-                body = #"{"id":"77","name":"Ken","picture":{"data":{"url":"https://example.com/k.png"}},"email":"ken@example.com"}"#
+                body =
+                    #"{"id":"77","name":"Ken","picture":{"data":{"url":"https://example.com/k.png"}},"email":"ken@example.com"}"#
             case "https://graph.example.com/me" where token == "Bearer other-app": body = #"{"id":"78"}"#
             case "https://graph.example.com/app":
                 body = token == "Bearer good" ? #"{"id":"app-1"}"# : #"{"id":"app-2"}"#
@@ -45,7 +46,8 @@ import TextFormats
     private static var configuration: SignInConfiguration {
         var configuration = SignInConfiguration()
         configuration.providers = [
-            ProviderConfig(id: "oidc.id", check: .openID(issuer: Providers.issuer, clientIDs: ["client-1", "client-2"])),
+            ProviderConfig(
+                id: "oidc.id", check: .openID(issuer: Providers.issuer, clientIDs: ["client-1", "client-2"])),
             ProviderConfig(
                 id: "face.example",
                 check: .profile(
@@ -74,7 +76,8 @@ import TextFormats
     @Test func anIDTokenOfAConfiguredIssuerSignsIn() async throws {
         let providers = Providers()
         let issuer = try TestIssuer.shared.get()
-        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) { host throws in
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) {
+            host throws in
             let token = try issuer.token(Self.claims)
             let first = try await enter(host, "oidc.id", ["id_token": token])
             #expect(first.status == 200)
@@ -94,7 +97,8 @@ import TextFormats
     @Test func eachClaimOfAnIDTokenIsChecked() async throws {
         let issuer = try TestIssuer.shared.get()
         let stranger = try TestIssuer.stranger.get()
-        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) {
+            host throws in
             for (claim, value) in [
                 ("iss", "https://evil.example"), ("aud", "client-3"), ("exp", TestIssuer.start),
                 ("iat", TestIssuer.start + 301), ("sub", ""), ("sub", 7),
@@ -120,7 +124,8 @@ import TextFormats
 
     @Test func aNonceMustBeTheOneOfTheToken() async throws {
         let issuer = try TestIssuer.shared.get()
-        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) {
+            host throws in
             var claims = Self.claims
             // SHA-256 of "raw", as Apple's tokens have it.
             claims["nonce"] = Hexadecimal.encode(Secrets.hash("raw"))
@@ -134,7 +139,8 @@ import TextFormats
     }
 
     @Test func anAccessTokenIsCheckedAtTheProvider() async throws {
-        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) { host throws in
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) {
+            host throws in
             let answer = try await enter(host, "face.example", ["access_token": "good"])
             #expect(answer.status == 200)
             #expect(answer.body["displayName"]?.text == "Ken")
@@ -153,7 +159,8 @@ import TextFormats
         let providers = Providers()
         providers.isDown.store(true, ordering: .relaxed)
         let issuer = try TestIssuer.shared.get()
-        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) { host throws in
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) {
+            host throws in
             #expect(try await enter(host, "oidc.id", ["id_token": try issuer.token(Self.claims)]).status == 503)
             #expect(try await enter(host, "face.example", ["access_token": "good"]).status == 503)
         }
@@ -163,7 +170,9 @@ import TextFormats
         let issuer = try TestIssuer.shared.get()
         try await SignInHost.serving(policy: .production, transport: Providers()) { host throws in
             let path = "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/oauthIdpConfigs"
-            func admin(_ path: String, _ method: HTTPRequest.Method, _ json: String? = nil) async throws -> SignInHost.Answer {
+            func admin(_ path: String, _ method: HTTPRequest.Method, _ json: String? = nil) async throws
+                -> SignInHost.Answer
+            {
                 try await host.send(path, method: method, json: json, headers: [.authorization: "Bearer server"])
             }
             let config = #"{"clientId":"client-1","issuer":"\#(Providers.issuer)","displayName":"ID","enabled":true}"#
@@ -189,7 +198,8 @@ import TextFormats
             #expect(try await admin(path + "/oidc.own", .delete).status == 200)
             #expect(try await admin(path + "/oidc.own", .get).body.errorMessage == "CONFIGURATION_NOT_FOUND")
             for (id, json) in [
-                ("google.com", config), ("oidc.x", #"{"clientId":"c"}"#), ("oidc.x", #"{"issuer":"https://x.example"}"#),
+                ("google.com", config), ("oidc.x", #"{"clientId":"c"}"#),
+                ("oidc.x", #"{"issuer":"https://x.example"}"#),
                 ("oidc.x", #"{"clientId":"c","issuer":"http://x.example"}"#),
             ] {
                 #expect(try await admin(path + "?oauthIdpConfigId=\(id)", .post, json).status == 400)

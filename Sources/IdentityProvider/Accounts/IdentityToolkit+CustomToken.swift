@@ -21,7 +21,7 @@ extension IdentityToolkit {
             if !object.isEmpty { claims = String(decoding: bytes, as: UTF8.self) }
         }
         let text = claims
-        let outcome = try await users.commit { transaction in
+        let outcome = try await users.commit(in: call.context) { transaction in
             let known = try transaction.user(uid)
             var user = known ?? UserRecord(uid: uid, createdAt: transaction.milliseconds)
             user.usesCustomToken = true

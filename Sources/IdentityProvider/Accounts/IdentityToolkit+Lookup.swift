@@ -1,3 +1,4 @@
+import DocumentModel
 import StrictJSON
 import UserStore
 
@@ -47,12 +48,13 @@ extension IdentityToolkit {
     func delete(_ call: SignInCall) async throws -> JSONObject {
         if call.isAdmin, call["idToken"] == nil {
             let uid = try require(call["localId"], "MISSING_LOCAL_ID")
-            try await users.commit { transaction in
+            try await users.commit(in: call.context) { transaction in
                 try require(try transaction.delete(uid), "USER_NOT_FOUND")
             }
         } else {
             let caller = try caller(call["idToken"])
-            try await users.commit { transaction in
+            let context = OperationContext(auth: EventAuth(.appUser, id: caller.uid))
+            try await users.commit(in: context) { transaction in
                 _ = try transaction.delete(try self.user(of: caller, in: transaction).uid)
             }
         }

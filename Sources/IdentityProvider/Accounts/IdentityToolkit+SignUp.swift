@@ -9,7 +9,7 @@ extension IdentityToolkit {
         let isAnonymous = !["idToken", "email", "password"].contains { call.fields.has($0) && call[$0] != nil }
         let outcome: SignInOutcome
         if isAnonymous {
-            outcome = try await users.commit { transaction in
+            outcome = try await users.commit(in: call.context) { transaction in
                 var user = UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
                 user.lastSignInAt = transaction.milliseconds
                 return try complete(
@@ -36,7 +36,7 @@ extension IdentityToolkit {
             if let caller { _ = try self.user(of: caller, in: users) }
         }
         let hash = try await passwords.hash(password, for: call.origin.address)
-        return try await users.commit { transaction in
+        return try await users.commit(in: call.context) { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
@@ -73,7 +73,7 @@ extension IdentityToolkit {
             hash = try await passwords.hash(password, for: call.origin.address)
         }
         let password = hash
-        let user = try await users.commit { transaction in
+        let user = try await users.commit(in: call.context) { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: uid ?? Secrets.id(), createdAt: transaction.milliseconds)

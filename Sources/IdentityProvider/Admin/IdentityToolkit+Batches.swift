@@ -1,3 +1,4 @@
+import DocumentModel
 import StrictJSON
 import UserStore
 
@@ -81,7 +82,8 @@ extension IdentityToolkit {
         }
         let scheme = try ImportedScheme(call.fields)
         let imports = try await imported(given, scheme, for: call.origin.address)
-        let errors = try await users.commit { transaction in
+        // As with Google, functions learn of users who sign up, not of those who are moved.
+        let errors = try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
             try imports.enumerated().compactMap { index, given -> JSONValue? in
                 do {
                     try given.get().store(overwriting: overwrites, in: transaction)

@@ -1,3 +1,4 @@
+import DocumentModel
 import StrictJSON
 import UserStore
 
@@ -116,7 +117,7 @@ extension IdentityToolkit {
         while true {
             let uids = try await users.read { try $0.users(after: nil, limit: 500).map(\.uid) }
             guard !uids.isEmpty else { return [:] }
-            try await users.commit { transaction in
+            try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
                 for uid in uids { try transaction.delete(uid) }
             }
         }

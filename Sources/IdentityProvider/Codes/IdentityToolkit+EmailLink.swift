@@ -7,7 +7,7 @@ extension IdentityToolkit {
         let email = try require(
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let code = try require(call["oobCode"], "MISSING_OOB_CODE")
-        let outcome = try await users.commit { transaction in
+        let outcome = try await users.commit(in: call.context) { transaction in
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             try require(action.kind == .emailSignIn, "INVALID_OOB_CODE")
             try require(

@@ -82,7 +82,8 @@ extension IdentityToolkit {
             try require(number != nil, "MISSING_PHONE_NUMBER")
         }
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
-        let result = try await users.commit { transaction -> Result<PhoneResult, IdentityToolkitError> in
+        let result = try await users.commit(in: call.context) {
+            transaction -> Result<PhoneResult, IdentityToolkitError> in
             let verified: String
             if let proof {
                 verified = try provenNumber(proof, number ?? "", in: transaction)

@@ -81,7 +81,8 @@ package final class IdentityProviders: Sendable {
         .notSupported(
             assertion.accessToken == nil
                 ? "Sign-in with \(assertion.provider) needs an id_token."
-                : "The access token of \(assertion.provider) can't be checked: send an id_token, or configure the provider.")
+                : "The access token of \(assertion.provider) can't be checked: send an id_token, or configure the provider."
+        )
     }
 
     // MARK: Asking providers

@@ -14,7 +14,7 @@ extension IdentityToolkit {
         answer["oauthAccessToken"] = .string(assertion.accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(provider)")
         let result: ProviderResult
         do {
-            result = try await users.commit { transaction in
+            result = try await users.commit(in: call.context) { transaction in
                 try self.signIn(profile, of: provider, caller, from: call.origin, in: transaction)
             }
         } catch let refusal as LinkRefusal {

@@ -23,7 +23,9 @@ struct OpenIDToken {
         let token = try copy.withUTF8 { bytes throws(IdentityToolkitError) in
             do throws(TokenRejection) { return try JSONWebToken(bytes) } catch { throw invalid(error.message) }
         }
-        guard token.algorithm == "RS256", let keyID = token.keyID else { throw invalid(TokenRejection.algorithm.message) }
+        guard token.algorithm == "RS256", let keyID = token.keyID else {
+            throw invalid(TokenRejection.algorithm.message)
+        }
         guard let claims = (try? JSONValue(parsing: token.payload))?.objectValue else { throw invalid("no claims") }
         // Google's tokens have had both forms.
         let issuers = [issuer, issuer == ProviderConfig.knownIssuers["google.com"] ? "accounts.google.com" : issuer]

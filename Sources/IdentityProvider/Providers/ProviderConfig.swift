@@ -5,7 +5,7 @@ package struct ProviderConfig: Hashable, Sendable {
     package enum Check: Hashable, Sendable {
         /// ID tokens of OpenID Connect: by the issuer's published keys, for one of these clients.
         case openID(issuer: String, clientIDs: [String])
-        /// Access tokens: whoever the provider says the token's owner is. Without an app's address and id, a token that
+        /// Access tokens: their owner is the user that the provider describes. Without an app's address and id, a token that
         /// another app got would be accepted too.
         case profile(address: String, appAddress: String?, appID: String?)
     }
@@ -60,7 +60,8 @@ extension ProviderConfig {
         func isMeant(_ name: String) -> Bool { mask.map { $0.contains(name) } ?? fields.has(name) }
         if isMeant("issuer") { issuer = fields["issuer"] }
         if isMeant("clientId") { client = fields["clientId"] }
-        let address = try require(issuer.flatMap { WebAddress($0) }, "INVALID_ISSUER : The issuer is not a web address.")
+        let address = try require(
+            issuer.flatMap { WebAddress($0) }, "INVALID_ISSUER : The issuer is not a web address.")
         try require(
             address.scheme == "https" || address.host == "localhost" || address.host == "127.0.0.1",
             "INVALID_ISSUER : The issuer is not an https address.")

@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// A request as operations receive it.
 struct SignInCall: Sendable {
     var fields: SignInRequest
@@ -9,6 +11,9 @@ struct SignInCall: Sendable {
     /// Whether the client is a browser that shows the answer.
     var readsHTML = false
     var isPost = false
+
+    /// The author of what the call changes, as events name it.
+    var context: OperationContext { OperationContext(auth: EventAuth(isAdmin ? .serviceAccount : .apiKey)) }
 
     subscript(_ name: String) -> String? { fields[name] }
 }

@@ -310,7 +310,7 @@ let package = Package(
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
+                "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
                 "DocumentStore", "StorageEngine", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
@@ -330,7 +330,7 @@ let package = Package(
         .target(
             name: "FunctionsTesting",
             dependencies: [
-                "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
+                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
                 "FunctionsRuntime",
                 "StorageEngine",
                 "CommitPipeline", "DocumentStore", "EventDelivery",

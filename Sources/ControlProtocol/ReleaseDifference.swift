@@ -94,6 +94,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         case .schedule: consequences.append("its schedule starts no more runs")
         case .task: consequences.append("its queue accepts no more tasks: enqueueing fails")
         case .document, .event: consequences.append("new events are not delivered to it")
+        case .blocking: consequences.append("sign-ups, sign-ins or mails go on without it")
         case .callable, .http: consequences.append("calls to it fail with NOT_FOUND")
         }
         return consequences
@@ -107,6 +108,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
     private static func kind(of function: FunctionManifest) -> String {
         switch function.trigger {
         case .callable: "callable"
+        case .blocking: "blocking"
         case .http: "http"
         case .document: "document"
         case .schedule: "schedule"

@@ -95,6 +95,7 @@ struct FunctionPlan: Sendable {
         func report(_ key: String, _ message: String) {
             problems += configuration.problem(at: key, message).problems
         }
+        var moments: [TriggerManifest.BlockingTrigger.Moment: String] = [:]
         for release in releases {
             let isKept = kept.contains(release.bundle)
             let params = ParamResolution(
@@ -107,6 +108,14 @@ struct FunctionPlan: Sendable {
                         "bundles",
                         "\(other) and \(release.bundle) both have a function \"\(function.name)\"; rename one")
                     continue
+                }
+                if case .blocking(let trigger) = function.trigger,
+                    let other = moments.updateValue(function.name, forKey: trigger.moment)
+                {
+                    report(
+                        "bundles",
+                        "\(other) and \(function.name) both run at \(trigger.moment.rawValue); a project has one such function"
+                    )
                 }
                 var manifest = function
                 if let overrides = configuration.functions[function.name] {

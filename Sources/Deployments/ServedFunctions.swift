@@ -16,6 +16,11 @@ package struct ServedFunctions: Sendable {
     let functions: [ServedFunction]
     package let routes: RouteTable
 
+    /// The function that runs at a moment of sign-in; a project has one.
+    package func blocking(_ moment: TriggerManifest.BlockingTrigger.Moment) -> ServedFunction? {
+        functions.first { $0.manifest.trigger == .blocking(.init(moment: moment)) }
+    }
+
     package var manifests: [FunctionManifest] { functions.map(\.manifest) }
 
     /// Each function with its bundle and release.

@@ -11,7 +11,7 @@ package enum DeliveryAge {
         switch trigger {
         case .document(let trigger): trigger.retry.map { Double($0.maxAgeSeconds) } ?? 86_400
         case .event(let trigger): trigger.retry.map { Double($0.maxAgeSeconds) } ?? 86_400
-        case .task, .schedule, .callable, .http: whereGone
+        case .task, .schedule, .callable, .http, .blocking: whereGone
         }
     }
 }

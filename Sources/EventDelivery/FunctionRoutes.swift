@@ -15,7 +15,7 @@ package struct FunctionRoutes: Sendable {
         var queues: [String] = []
         for function in functions {
             switch function.trigger {
-            case .callable, .http, .schedule: break
+            case .callable, .http, .schedule, .blocking: break
             case .document(let trigger):
                 documents.append(
                     DocumentTrigger(

@@ -2,8 +2,16 @@ extension TriggerManifest {
     /// Whether deliveries start the function, not requests.
     package var isForEvents: Bool {
         switch self {
-        case .callable, .http: false
+        case .callable, .http, .blocking: false
         case .document, .schedule, .task, .event: true
+        }
+    }
+
+    /// Whether clients call it at a URL.
+    package var hasURL: Bool {
+        switch self {
+        case .callable, .http: true
+        case .document, .schedule, .task, .event, .blocking: false
         }
     }
 }

@@ -73,6 +73,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     case schedule(ScheduleTrigger)
     case task(TaskTrigger)
     case event(EventTrigger)
+    case blocking(BlockingTrigger)
 
     package struct CallableTrigger: Codable, Equatable, Sendable {
         package var cors: CORSPolicy
@@ -194,6 +195,28 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
             self.eventType = eventType
             self.filters = filters
             self.retry = retry
+        }
+    }
+}
+
+extension TriggerManifest {
+    /// A function that may refuse what a client is about to do.
+    package struct BlockingTrigger: Codable, Equatable, Sendable {
+        package enum Moment: String, Codable, Sendable, CaseIterable {
+            case beforeCreate, beforeSignIn, beforeSendEmail
+        }
+
+        package var moment: Moment
+
+        package init(moment: Moment) { self.moment = moment }
+
+        /// As Firebase's tools name it.
+        package var eventType: String {
+            switch moment {
+            case .beforeCreate: "providers/cloud.auth/eventTypes/user.beforeCreate"
+            case .beforeSignIn: "providers/cloud.auth/eventTypes/user.beforeSignIn"
+            case .beforeSendEmail: "providers/cloud.auth/eventTypes/user.beforeSendEmail"
+            }
         }
     }
 }

@@ -24,10 +24,14 @@ extension Manifest {
     /// The bundle checks itself at startup. The host checks every manifest again, because it doesn't trust bundles.
     package var problems: [ManifestProblem] {
         var names: Set<String> = []
+        var moments: Set<TriggerManifest.BlockingTrigger.Moment> = []
         return functions.flatMap { function in
             var reasons = function.problems
             if !names.insert(function.name).inserted {
                 reasons.insert("two functions have this name; rename one", at: 0)
+            }
+            if case .blocking(let trigger) = function.trigger, !moments.insert(trigger.moment).inserted {
+                reasons.append("another function runs at \(trigger.moment.rawValue) too; a project has one")
             }
             return reasons.map { ManifestProblem(function: function.name, reason: $0) }
         } + paramProblems
@@ -96,6 +100,7 @@ extension TriggerManifest {
         case .schedule: "a scheduled job"
         case .task: "a task queue"
         case .event: "an event function"
+        case .blocking: "a blocking function"
         }
     }
 
@@ -104,6 +109,7 @@ extension TriggerManifest {
         case .callable, .http: 3600
         case .document, .event: 540
         case .schedule, .task: 1800
+        case .blocking: 7
         }
     }
 
@@ -114,7 +120,7 @@ extension TriggerManifest {
                 return ["heartbeat is \(seconds) s; it must be 1 to 3600 s, or nil for none"]
             }
             return []
-        case .http:
+        case .http, .blocking:
             return []
         case .document(let trigger):
             var problems = trigger.retry?.problems ?? []

@@ -37,7 +37,7 @@ extension FunctionManifest {
     var rateLimitProblems: [String] {
         guard !rateLimits.isEmpty else { return [] }
         switch trigger {
-        case .callable, .http: break
+        case .callable, .http, .blocking: break
         case .document, .schedule, .task, .event:
             return ["\(trigger.kindName) has no callers, so it can't have a rate limit"]
         }

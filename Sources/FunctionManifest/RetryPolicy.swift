@@ -59,7 +59,7 @@ package struct RetryPolicy: Hashable, Sendable {
 extension RetryPolicy {
     package init(_ trigger: TriggerManifest) {
         switch trigger {
-        case .callable, .http: self.init()
+        case .callable, .http, .blocking: self.init()
         case .document(let trigger): self.init(trigger.retry)
         case .event(let trigger): self.init(trigger.retry)
         case .schedule(let trigger):

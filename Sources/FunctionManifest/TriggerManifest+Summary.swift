@@ -9,6 +9,7 @@ extension TriggerManifest {
         case .document(let trigger): "document \(trigger.document) \(trigger.eventType.rawValue)"
         case .schedule(let trigger): "schedule \"\(trigger.schedule)\" (\(trigger.timeZone))"
         case .task: "tasks"
+        case .blocking(let trigger): "blocking, \(trigger.moment.rawValue)"
         case .event(let trigger):
             "event \(trigger.eventType)"
                 + trigger.filters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()

@@ -334,7 +334,8 @@ package final class HostServer: Sendable {
             customTokens: isDevelopment
                 ? .unverified
                 : CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) },
-            configuration: SignInConfiguration(configuration.auth), logger: logger)
+            configuration: SignInConfiguration(configuration.auth),
+            blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), logger: logger)
         let proxies = configuration.trustedProxies
         let port = SignInPort(
             toolkit, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },

@@ -6,13 +6,13 @@ import Logging
 struct StandalonePlan {
     let functions: [FunctionManifest]
     let params: EnvironmentParams
-    /// The functions that need a host to receive events.
+    /// The functions that need a host.
     private let unserved: [FunctionManifest]
 
     /// - Throws: all problems that keep the bundle from being served, one per line.
     init(_ manifest: Manifest, of bundle: String, in environment: ServingEnvironment) throws(HostError) {
-        let servable = manifest.functions.filter { !$0.trigger.isForEvents }
-        unserved = manifest.functions.filter(\.trigger.isForEvents)
+        let servable = manifest.functions.filter(\.trigger.hasURL)
+        unserved = manifest.functions.filter { !$0.trigger.hasURL }
         var problems: [String] = []
         if let target = environment.target {
             functions = servable.filter { $0.name == target }
@@ -42,6 +42,6 @@ struct StandalonePlan {
     var unservedReason: Logger.Metadata? {
         guard !unserved.isEmpty else { return nil }
         let names = unserved.map { "\($0.name) (\($0.trigger.kindName))" }.joined(separator: ", ")
-        return ["functions": "\(names)", "reason": "without functions-host, no events are delivered to them"]
+        return ["functions": "\(names)", "reason": "without functions-host, they aren't run"]
     }
 }

@@ -129,7 +129,9 @@ extension FunctionsTester {
         let end = await perform(function, head, body: attempt.encoded, operations)
         if end.isGivenUp {
             throw HttpsError(
-                .deadlineExceeded, "the handler took longer than its \(function.options.timeout.components.seconds) s")
+                .deadlineExceeded,
+                "the handler took longer than its \(function.options.effectiveTimeout(of: function.trigger).components.seconds) s"
+            )
         }
         if let error = end.error { throw error }
     }

@@ -163,7 +163,7 @@ public final class FunctionsTester: Sendable {
         _ function: Function, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
         sendChunk: @escaping @Sendable (ByteBuffer, RecordedResult) -> Void = { _, _ in }
     ) async -> RecordedResult.Content {
-        let timeout = function.options.timeout
+        let timeout = function.options.effectiveTimeout(of: function.trigger)
         let run = TestRun(function, key: operations.completion, deadline: now.adding(timeout))
         let answer = RecordedResult()
         var head = head

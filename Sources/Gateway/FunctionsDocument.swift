@@ -32,6 +32,7 @@ enum FunctionsDocument {
         switch trigger {
         case .callable: "    callableTrigger: {}\n"
         case .http: "    httpsTrigger: {}\n"
+        case .blocking(let trigger): "    blockingTrigger: {eventType: \(trigger.eventType)}\n"
         case .document(let trigger):
             """
                 eventTrigger:

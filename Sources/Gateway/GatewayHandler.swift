@@ -207,7 +207,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             return CallableExchange(request, trigger, loop: loop, connection: self)
         case .http(let trigger):
             return HTTPExchange(request, trigger, loop: loop, connection: self)
-        case .document, .schedule, .task, .event:
+        case .document, .schedule, .task, .event, .blocking:
             return PlainExchange.notFound(head, loop: loop, connection: self)
         }
     }

@@ -20,6 +20,7 @@ package struct IdentityToolkit: Sendable {
     let configuration: SignInConfiguration
     let codes: CodeDelivery
     let providers: IdentityProviders
+    let blocking: any BlockingFunctions
     let customTokens: CustomTokens
     let publicKeys: PublishedKeys
     let now: WallClock
@@ -27,11 +28,13 @@ package struct IdentityToolkit: Sendable {
     /// - Parameters:
     ///   - policy: `development` accepts unsigned tokens, and lists codes.
     ///   - keys: The keys that sign tokens; nil for unsigned tokens, which only development may issue.
+    ///   - blocking: The functions that may refuse.
     ///   - transport: Reaches identity providers.
     ///   - logger: Receives the codes of development.
     package init(
         users: UserStore, policy: TokenPolicy, keys: SigningKey?, passwords: PasswordHasher,
         customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
+        blocking: any BlockingFunctions = NoBlockingFunctions(),
         transport: any OutboundTransport = OutboundClient(), logger: Logger,
         now: @escaping WallClock = systemWallClock
     ) {
@@ -50,6 +53,7 @@ package struct IdentityToolkit: Sendable {
             perAccount: configuration.attemptsPerAccount,
             perAddress: policy == .development ? nil : configuration.attemptsPerAddress)
         self.customTokens = customTokens
+        self.blocking = blocking
         providers = IdentityProviders(
             configuration.providers, isDevelopment: policy == .development, users: users, transport: transport,
             now: now)

@@ -35,6 +35,7 @@ struct FixtureFunctions: FunctionBundle {
         queues
         eventListeners
         userListeners
+        userChecks
         senders
         stamp
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }

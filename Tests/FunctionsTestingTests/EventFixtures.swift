@@ -35,6 +35,17 @@ struct EventFixtures: FunctionBundle {
             (event: CustomEvent<Order>) in
             try await event.firestore.document("thanks/\(event.data.id)").setData(["at": event.time])
         }
+        beforeUserCreated("onlyCompany") { event in
+            guard event.data.email?.hasSuffix("@example.com") == true else {
+                throw HttpsError(.permissionDenied, "Only for members of the company.")
+            }
+            return BeforeCreateResponse(
+                displayName: event.additionalUserInfo?.signInMethod, customClaims: ["member": true])
+        }
+        beforeUserSignedIn("office") { event in BeforeSignInResponse(sessionClaims: ["ip": .string(event.ipAddress)]) }
+        beforeEmailSent("noReset") { event in
+            if event.emailType == "PASSWORD_RESET" { throw HttpsError(.permissionDenied, event.data.email ?? "") }
+        }
         onUserCreated("welcome") { event, transaction in
             try transaction.setData(
                 ["name": event.data.displayName ?? "", "type": event.type],

@@ -254,6 +254,24 @@ import Testing
         await #expect(throws: TestError.self) { try await tester.fire("thank", user: user) }
     }
 
+    @Test func functionsRefuseAndChangeWhoSignsIn() async throws {
+        let user = UserRecord(uid: "ada", email: "ada@example.com")
+        #expect(
+            try await tester.beforeUserCreated("onlyCompany", user: user, signInMethod: "emailLink")
+                == BeforeCreateResponse(displayName: "emailLink", customClaims: ["member": true]))
+        let error = await #expect(throws: HttpsError.self) {
+            try await tester.beforeUserCreated("onlyCompany", user: UserRecord(uid: "eve", email: "eve@evil.example"))
+        }
+        #expect(error?.code == .permissionDenied)
+        #expect(error?.message == "Only for members of the company.")
+        #expect(
+            try await tester.beforeUserSignedIn("office", user: user)
+                == BeforeSignInResponse(sessionClaims: ["ip": "127.0.0.1"]))
+        try await tester.beforeEmailSent("noReset", email: "ada@example.com", emailType: "EMAIL_SIGN_IN")
+        await #expect(throws: HttpsError.self) { try await tester.beforeEmailSent("noReset", email: "a@b.example") }
+        await #expect(throws: TestError.self) { try await tester.beforeUserSignedIn("onlyCompany", user: user) }
+    }
+
     @Test func whatCannotBeIsTold() async throws {
         await #expect(throws: TestError.self) { try await tester.fire("nightly", path: "a/b", after: [:]) }
         await #expect(throws: TestError.self) { try await tester.run("fails") }

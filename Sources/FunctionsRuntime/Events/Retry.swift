@@ -80,7 +80,7 @@ extension Retry {
                 return "a schedule's run has 1 to 6 attempts, not \(attempts)"
             }
             return whole(("from", first), ("to", longest), ("for", age))
-        case .callable, .http: return nil
+        case .callable, .http, .blocking: return nil
         }
     }
 

@@ -6,7 +6,7 @@ extension Function {
             name: name,
             regions: options.regions.map(\.rawValue),
             memoryMiB: options.memory.mebibytes,
-            timeoutSeconds: Int(clamping: options.timeout.components.seconds),
+            timeoutSeconds: Int(clamping: options.effectiveTimeout(of: trigger).components.seconds),
             cpu: options.effectiveCPU,
             concurrency: options.effectiveConcurrency,
             minInstances: options.minInstances,

@@ -4,7 +4,8 @@ package import FunctionManifest
 package struct FunctionOptions: Sendable {
     package var regions: [Region] = [.usCentral1]
     package var memory: Memory = .mib(256)
-    package var timeout: Duration = .seconds(60)
+    /// Nil for 60 s, and 7 s for a function that clients wait for.
+    package var timeout: Duration?
     package var cpu: Double?
     package var concurrency: Int?
     package var minInstances = 0
@@ -34,6 +35,12 @@ package struct FunctionOptions: Sendable {
     package var effectiveCPU: Double { cpu ?? (memory.mebibytes <= 2048 ? 1 : memory.mebibytes <= 8192 ? 2 : 4) }
 
     package var secretNames: [String] { Set(secrets.map(\.name)).sorted() }
+
+    package func effectiveTimeout(of trigger: TriggerManifest) -> Duration {
+        if let timeout { return timeout }
+        if case .blocking = trigger { return .seconds(7) }
+        return .seconds(60)
+    }
 
     /// A fraction of a CPU runs one invocation at a time.
     package var effectiveConcurrency: Int { concurrency ?? (effectiveCPU >= 1 ? 80 : 1) }
@@ -86,7 +93,7 @@ extension FunctionOption {
     public static func memory(_ memory: Memory) -> Self { .init { $0.memory = memory } }
 
     /// The time limit of one invocation, in whole seconds. Default 60 s; at most 3600 s for callables and HTTP, 540 s
-    /// for events, 1800 s for schedules and tasks. Then the caller gets DEADLINE_EXCEEDED and the handler is cancelled.
+    /// for events, 1800 s for schedules and tasks, 7 s (the default) for functions that block sign-ins. Then the caller gets DEADLINE_EXCEEDED and the handler is cancelled.
     public static func timeout(_ timeout: Duration) -> Self { .init { $0.timeout = timeout } }
 
     /// CPUs of one instance. Default 1 up to 2 GiB of memory, 2 up to 8 GiB, otherwise 4.

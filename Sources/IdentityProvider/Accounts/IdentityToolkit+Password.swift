@@ -34,19 +34,18 @@ extension IdentityToolkit {
         let rehashed =
             known.password.map(passwords.isCurrent) == true
             ? nil : try await passwords.hash(password, for: call.origin.address)
-        let outcome = try await users.commit { transaction in
+        let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
             var user = try require(try transaction.user(email: email), "EMAIL_NOT_FOUND")
             // Changed since it was verified.
             try require(user.uid == known.uid && user.password == known.password, "INVALID_PASSWORD")
             if let rehashed { user.password = rehashed }
             try attempts.succeed(subjects, in: transaction)
-            return try complete(
-                SignInCandidate(user: user, isNew: false, provider: "password"), from: call.origin, in: transaction)
+            return .signIn(SignInCandidate(user: user, isNew: false, provider: "password"))
         }
         return merged(
             [
                 "kind": "identitytoolkit#VerifyPasswordResponse", "registered": true, "localId": .string(known.uid),
                 "email": .string(email), "displayName": .string(known.displayName ?? ""),
-            ], with: try fields(of: outcome))
+            ], with: try fields(of: result.outcome))
     }
 }

@@ -36,19 +36,22 @@ extension IdentityToolkit {
             if let caller { _ = try self.user(of: caller, in: users) }
         }
         let hash = try await passwords.hash(password, for: call.origin.address)
-        return try await users.commit(in: call.context) { transaction in
+        let newID = Secrets.id()
+        let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
-                ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+                ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
+            try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
             user.email = email
             user.isEmailVerified = false
             if let name { user.displayName = name }
             setPassword(hash, of: &user, in: transaction)
-            return try complete(
+            return .signIn(
                 SignInCandidate(
-                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil),
-                from: call.origin, in: transaction)
+                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil,
+                    isBlockable: caller == nil))
         }
+        return result.outcome
     }
 
     /// Creates a user as admin, without signing it in.

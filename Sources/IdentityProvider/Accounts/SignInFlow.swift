@@ -15,6 +15,10 @@ struct SignInCandidate: Sendable {
     var asksForSecondFactor = true
     /// When the user signed in, if that was before, in seconds since 1970.
     var signedInAt: Int64?
+    /// Whether functions may refuse it.
+    var isBlockable = true
+
+    var waitsForSecondFactor: Bool { asksForSecondFactor && secondFactor == nil && !user.secondFactors.isEmpty }
 }
 
 /// What a sign-in leads to.
@@ -57,7 +61,7 @@ extension IdentityToolkit {
         let session = SignInSession(
             uid: user.uid, provider: candidate.provider, signedInAt: candidate.signedInAt ?? transaction.seconds,
             claims: candidate.claims, secondFactor: candidate.secondFactor)
-        if candidate.asksForSecondFactor, candidate.secondFactor == nil, !user.secondFactors.isEmpty {
+        if candidate.waitsForSecondFactor {
             try store(user, isNew: candidate.isNew, in: transaction)
             let credential = Secrets.text()
             transaction.insert(
@@ -77,7 +81,7 @@ extension IdentityToolkit {
                 isNew: candidate.isNew))
     }
 
-    private func store(_ user: UserRecord, isNew: Bool, in transaction: UserTransaction) throws {
+    func store(_ user: UserRecord, isNew: Bool, in transaction: UserTransaction) throws {
         if isNew { try transaction.insert(user) } else { try transaction.update(user) }
     }
 

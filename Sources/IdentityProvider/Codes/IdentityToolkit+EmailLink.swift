@@ -7,7 +7,8 @@ extension IdentityToolkit {
         let email = try require(
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let code = try require(call["oobCode"], "MISSING_OOB_CODE")
-        let outcome = try await users.commit(in: call.context) { transaction in
+        let newID = Secrets.id()
+        let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("emailLink")) { transaction in
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             try require(action.kind == .emailSignIn, "INVALID_OOB_CODE")
             try require(
@@ -17,16 +18,17 @@ extension IdentityToolkit {
             let linked = try caller.map { try self.user(of: $0, in: transaction) }
             if let known, let linked { try require(known.uid == linked.uid, "EMAIL_EXISTS") }
             transaction.delete(stored, hash: Secrets.hash(code))
-            var user = linked ?? known ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+            var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             // Whoever set the password of an address that wasn't verified may not own the address.
             if known != nil, !user.isEmailVerified { user.password = nil }
             user.email = email
             user.isEmailVerified = true
             user.usesEmailLink = true
-            return try complete(
-                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"),
-                from: call.origin, in: transaction)
+            try require(!user.isDisabled, "USER_DISABLED")
+            return .signIn(
+                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"))
         }
+        let outcome = result.outcome
         return merged(
             [
                 "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),

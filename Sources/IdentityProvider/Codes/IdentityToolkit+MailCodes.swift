@@ -43,6 +43,7 @@ extension IdentityToolkit {
         let newEmail =
             try kind == .verifyAndChangeEmail
             ? require(Contact.email(require(call["newEmail"], "MISSING_NEW_EMAIL")), "INVALID_NEW_EMAIL") : nil
+        if !returnsLink { try await askBeforeMail(kind, email, call) }
         let code = Secrets.text()
         let action = try await users.commit { transaction in
             try self.mailAction(kind, caller, email: email, newEmail: newEmail, isAdmin: returnsLink, in: transaction)
@@ -68,6 +69,19 @@ extension IdentityToolkit {
             codes.announce(action, link: link)
         }
         return answer
+    }
+
+    /// A function may refuse mails that anyone can ask for.
+    private func askBeforeMail(_ kind: MailAction.Kind, _ email: String?, _ call: SignInCall) async throws {
+        guard kind == .passwordReset || kind == .emailSignIn, blocking.has(.beforeSendEmail), let email else { return }
+        var event = blockingEvent(.beforeSendEmail, nil, nil, call)
+        event["email"] = .string(email.lowercased())
+        event["email_type"] = kind == .passwordReset ? "PASSWORD_RESET" : "EMAIL_SIGN_IN"
+        do throws(BlockingRefusal) {
+            _ = try await blocking.run(.beforeSendEmail, event)
+        } catch {
+            throw error.error
+        }
     }
 
     /// The caller whose address the mail goes to; nil if the request names an address.

@@ -66,10 +66,10 @@ extension IdentityToolkit {
 
     private static func proof(_ session: String, _ code: String) -> [UInt8] { Secrets.hash(session + " " + code) }
 
-    private enum PhoneResult: Sendable {
-        case signedIn(SignInOutcome, number: String)
-        /// The number belongs to another user than the one to link it to.
-        case proof(String, number: String)
+    /// A proof of a number that belongs to another user than the one to link it to.
+    private struct NumberProof: Sendable {
+        var text: String
+        var number: String
     }
 
     func signInWithPhoneNumber(_ call: SignInCall) async throws -> JSONObject {
@@ -82,8 +82,8 @@ extension IdentityToolkit {
             try require(number != nil, "MISSING_PHONE_NUMBER")
         }
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
-        let result = try await users.commit(in: call.context) {
-            transaction -> Result<PhoneResult, IdentityToolkitError> in
+        let newID = Secrets.id()
+        let result: SignInResult<NumberProof> = try await signIn(call, by: SignInMethod("phone")) { transaction in
             let verified: String
             if let proof {
                 verified = try provenNumber(proof, number ?? "", in: transaction)
@@ -97,28 +97,26 @@ extension IdentityToolkit {
             let linked = try caller.map { try self.user(of: $0, in: transaction) }
             if let known, let linked, known.uid != linked.uid {
                 try require(proof == nil, "PHONE_NUMBER_EXISTS")
-                return .success(.proof(insertProof(of: verified, in: transaction), number: verified))
+                return .other(NumberProof(text: insertProof(of: verified, in: transaction), number: verified))
             }
-            var user = linked ?? known ?? UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+            var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             try require(
                 user.secondFactors.isEmpty,
                 "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+            try require(!user.isDisabled, "USER_DISABLED")
             user.phoneNumber = verified
-            let outcome = try complete(
-                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "phone"),
-                from: call.origin, in: transaction)
-            return .success(.signedIn(outcome, number: verified))
+            return .signIn(SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "phone"))
         }
-        switch try result.get() {
-        case .proof(let text, let number):
+        switch result {
+        case .other(let proof):
             return [
-                "phoneNumber": .string(number), "temporaryProof": .string(text),
+                "phoneNumber": .string(proof.number), "temporaryProof": .string(proof.text),
                 "temporaryProofExpiresIn": .string(String(CodeLifetime.phoneProof)),
             ]
-        case .signedIn(let outcome, let number):
+        case .signedIn(let outcome):
             return merged(
                 [
-                    "isNewUser": .bool(outcome.isNew), "phoneNumber": .string(number),
+                    "isNewUser": .bool(outcome.isNew), "phoneNumber": .string(outcome.user.phoneNumber ?? ""),
                     "localId": .string(outcome.user.uid),
                 ], with: try fields(of: outcome))
         }

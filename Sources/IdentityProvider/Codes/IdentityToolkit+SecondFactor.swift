@@ -166,14 +166,15 @@ extension IdentityToolkit {
             call["mfaPendingCredential"], "MISSING_CREDENTIAL : Please set MFA Pending Credential.")
         let proof = try SecondFactorProof(call.fields)
         let id = call["mfaEnrollmentId"]
-        let subjects = try await users.read { users in
-            let (_, _, user) = try pendingSignIn(credential, in: users, now: now())
+        let (subjects, pending) = try await users.read { users in
+            let (_, session, user) = try pendingSignIn(credential, in: users, now: now())
             let subjects = attempts.subjects(account: "second factor of " + user.uid, address: call.origin.address)
             try attempts.begin(subjects, in: users, now: now())
-            return subjects
+            return (subjects, session)
         }
         defer { attempts.end(subjects) }
-        let result = try await users.commit { transaction -> Result<SignedInUser, IdentityToolkitError> in
+        let method = SignInMethod(pending.provider, secondFactor: proof.name)
+        let result: SignInResult<Never> = try await signIn(call, by: method) { transaction in
             let (stored, session, user) = try pendingSignIn(credential, in: transaction, now: transaction.seconds)
             switch try usedFactor(proof, id: id, of: user, in: transaction) {
             case .failure(let error):
@@ -182,16 +183,14 @@ extension IdentityToolkit {
             case .success(let (user, factor)):
                 transaction.delete(stored, hash: Secrets.hash(credential))
                 try attempts.succeed(subjects, in: transaction)
-                let outcome = try complete(
+                return .signIn(
                     SignInCandidate(
                         user: user, isNew: false, provider: session.provider, claims: session.claims,
-                        secondFactor: .init(id: factor.id, kind: factor.signInName)),
-                    from: call.origin, in: transaction)
-                guard case .signedIn(let signedIn) = outcome else { throw IdentityToolkitError.internal }
-                return .success(signedIn)
+                        secondFactor: .init(id: factor.id, kind: factor.signInName)))
             }
         }
-        return try secondFactorAnswer(result.get())
+        guard case .signedIn(let signedIn) = result.outcome else { throw IdentityToolkitError.internal }
+        return try secondFactorAnswer(signedIn)
     }
 
     private func usedFactor(
@@ -239,6 +238,14 @@ private enum SecondFactorProof: Sendable {
     case phone(session: String, code: String)
     /// The session is that of an enrollment.
     case authenticator(session: String?, code: String)
+
+    /// `phone` or `totp`.
+    var name: String {
+        switch self {
+        case .phone: "phone"
+        case .authenticator: "totp"
+        }
+    }
 
     init(_ fields: SignInRequest) throws(IdentityToolkitError) {
         if let info = fields.message("totpVerificationInfo") {

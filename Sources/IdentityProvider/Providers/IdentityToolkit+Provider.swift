@@ -12,10 +12,15 @@ extension IdentityToolkit {
         answer["oauthIdToken"] = assertion.idToken.map(JSONValue.string)
         // Clients make credentials of it.
         answer["oauthAccessToken"] = .string(assertion.accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(provider)")
-        let result: ProviderResult
+        var method = SignInMethod(provider)
+        (method.profile, method.idToken, method.accessToken) = (
+            profile.claims, assertion.idToken, assertion.accessToken
+        )
+        let newID = Secrets.id()
+        let result: SignInResult<UserRecord>
         do {
-            result = try await users.commit(in: call.context) { transaction in
-                try self.signIn(profile, of: provider, caller, from: call.origin, in: transaction)
+            result = try await signIn(call, by: method) { transaction in
+                try self.propose(profile, of: provider, caller, newID, in: transaction)
             }
         } catch let refusal as LinkRefusal {
             guard call.fields.flag("returnIdpCredential") == true else { throw IdentityToolkitError(refusal.message) }
@@ -23,25 +28,18 @@ extension IdentityToolkit {
             return answer
         }
         switch result {
-        case .confirmation(let user):
+        case .other(let user):
             answer["needConfirmation"] = true
             answer["localId"] = .string(user.uid)
             answer["verifiedProvider"] = .array(user.identities.map { .string($0.provider) })
             return answer
-        case .signedIn(let outcome, let isRecycled):
+        case .signedIn(let outcome):
             let user = outcome.user
             answer["localId"] = .string(user.uid)
             answer["isNewUser"] = .bool(outcome.isNew)
-            if isRecycled { answer["emailRecycled"] = true }
             if user.email == profile.email { answer["emailVerified"] = .bool(user.isEmailVerified) }
             return merged(answer, with: try fields(of: outcome))
         }
-    }
-
-    private enum ProviderResult: Sendable {
-        case signedIn(SignInOutcome, isRecycled: Bool)
-        /// The address belongs to a user, and the provider hasn't verified it.
-        case confirmation(UserRecord)
     }
 
     /// Why an account can't be linked: clients that ask for it get this beside the credential.
@@ -49,18 +47,19 @@ extension IdentityToolkit {
         var message: String
     }
 
-    private func signIn(
-        _ profile: ProviderProfile, of provider: String, _ caller: Caller?, from origin: CallOrigin,
+    /// - Returns: the user who has the address, if the provider hasn't verified it: the client has to confirm.
+    private func propose(
+        _ profile: ProviderProfile, of provider: String, _ caller: Caller?, _ newID: String,
         in transaction: UserTransaction
-    ) throws -> ProviderResult {
+    ) throws -> SignInProposal<UserRecord> {
         let settings = try settings(transaction)
         let identity = profile.identity(of: provider)
         let owner = try transaction.user(provider: provider, rawID: profile.rawID)
-        func signIn(_ user: UserRecord, isNew: Bool = false, isRecycled: Bool = false) throws -> ProviderResult {
+        func signIn(_ user: UserRecord, isNew: Bool = false) throws -> SignInProposal<UserRecord> {
+            try require(!user.isDisabled, "USER_DISABLED")
             var user = user
             user.set(identity)
-            let candidate = SignInCandidate(user: user, isNew: isNew, provider: provider)
-            return .signedIn(try complete(candidate, from: origin, in: transaction), isRecycled: isRecycled)
+            return .signIn(SignInCandidate(user: user, isNew: isNew, provider: provider))
         }
         if let caller {
             let user = try self.user(of: caller, in: transaction)
@@ -70,8 +69,7 @@ extension IdentityToolkit {
         }
         if let owner { return try signIn(owner) }
         if !settings.allowsDuplicateEmails, let email = profile.email, var user = try transaction.user(email: email) {
-            guard profile.isEmailVerified else { return .confirmation(user) }
-            let isRecycled = user.identities.contains { $0.provider == provider && $0.rawID != profile.rawID }
+            guard profile.isEmailVerified else { return .other(user) }
             if !user.isEmailVerified {
                 // Whoever made the account may not own the address: nothing that they set remains.
                 (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
@@ -81,9 +79,9 @@ extension IdentityToolkit {
             user.displayName = profile.displayName
             user.photoURL = profile.photoURL
             user.isEmailVerified = true
-            return try signIn(user, isRecycled: isRecycled)
+            return try signIn(user)
         }
-        var user = UserRecord(uid: Secrets.id(), createdAt: transaction.milliseconds)
+        var user = UserRecord(uid: newID, createdAt: transaction.milliseconds)
         user.displayName = profile.displayName
         user.photoURL = profile.photoURL
         if !settings.allowsDuplicateEmails, let email = profile.email {

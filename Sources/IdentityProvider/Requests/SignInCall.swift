@@ -24,4 +24,7 @@ struct CallOrigin: Hashable, Sendable {
     var address: String
     /// How the client reaches this port, such as `http://127.0.0.1:9099`.
     var base: String
+    var userAgent: String?
+    /// The client's language, such as `en`.
+    var locale = "en"
 }

@@ -139,7 +139,9 @@ package struct SignInPort: HTTPResponder {
             fields: try isForm ? SignInRequest(form: bytes) : SignInRequest(json: bytes), isAdmin: isAdmin,
             origin: CallOrigin(
                 address: address(context.peer, request.headers),
-                base: "\(scheme)://\(request.head.authority ?? "127.0.0.1")"),
+                base: "\(scheme)://\(request.head.authority ?? "127.0.0.1")",
+                userAgent: request.headers[.userAgent],
+                locale: HTTPField.Name("X-Firebase-Locale").flatMap { request.headers[$0] } ?? "en"),
             query: FormFields.values((request.uri.query ?? "").utf8),
             readsHTML: request.headers[.accept]?.contains("text/html") == true, isPost: request.method == .post)
     }

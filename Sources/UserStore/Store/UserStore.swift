@@ -31,6 +31,17 @@ package final class UserStore: Sendable {
         }
     }
 
+    /// Decides on a change without making it: what it would lead to in the durable state of this moment.
+    ///
+    /// - Throws: `DocumentError` if the store can't be read, or what the body throws.
+    package func preview<Result: Sendable>(
+        _ body: @escaping @Sendable (UserTransaction) throws -> Result
+    ) async throws -> Result {
+        try await read { [now = pipeline.now] users in
+            try body(UserTransaction(users.storage, now: now()))
+        }
+    }
+
     /// Changes users, all at once or not at all, and returns when the change is durable.
     ///
     /// - Parameters:

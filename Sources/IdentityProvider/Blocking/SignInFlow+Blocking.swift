@@ -1,0 +1,135 @@
+import StrictJSON
+import UserStore
+
+/// What a request to sign in leads to, before functions have a say.
+enum SignInProposal<Other: Sendable>: Sendable {
+    case signIn(SignInCandidate)
+    /// No sign-in, and no error.
+    case other(Other)
+    /// An error that is decided together with a change, such as a counted failure: the change is kept.
+    case failure(IdentityToolkitError)
+}
+
+/// The result of a request to sign in.
+enum SignInResult<Other: Sendable>: Sendable {
+    case signedIn(SignInOutcome)
+    case other(Other)
+}
+
+extension SignInResult where Other == Never {
+    var outcome: SignInOutcome {
+        switch self {
+        case .signedIn(let outcome): outcome
+        }
+    }
+}
+
+extension IdentityToolkit {
+    private static let maxPreviews = 5
+
+    /// Signs a client in.
+    ///
+    /// What happens is decided in the commit. Functions that may refuse are asked before it, for what would happen at that
+    /// moment; if something else happens then, they are asked again.
+    ///
+    /// - Parameter propose: decides, and makes the changes that belong to the proof, such as using a code up. It may run
+    ///   several times.
+    func signIn<Other: Sendable>(
+        _ call: SignInCall, by method: SignInMethod,
+        _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
+    ) async throws -> SignInResult<Other> {
+        guard blocking.has(.beforeCreate) || blocking.has(.beforeSignIn) else {
+            return try await commit(call, nil, propose).get()
+        }
+        for _ in 0..<Self.maxPreviews {
+            guard let preview = try await preview(propose) else {
+                // Nothing to ask for: the commit decides on the error, and counts it.
+                return try await commit(call, nil, propose).get()
+            }
+            let approval = try await ask(for: preview, by: method, call)
+            do {
+                return try await commit(call, approval, propose).get()
+            } catch is OutdatedApproval {
+                continue
+            }
+        }
+        throw IdentityToolkitError.unavailable
+    }
+
+    /// The sign-in that would happen now; nil if none would.
+    private func preview<Other>(
+        _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
+    ) async throws -> SignInCandidate? {
+        let proposal = try? await users.preview { try propose($0) }
+        guard case .signIn(let candidate)? = proposal, !candidate.user.isDisabled else { return nil }
+        return candidate
+    }
+
+    private func ask(
+        for candidate: SignInCandidate, by method: SignInMethod, _ call: SignInCall
+    ) async throws -> Approval {
+        var approval = Approval(uid: candidate.user.uid, isNew: candidate.isNew, changes: [])
+        guard candidate.isBlockable else { return approval }
+        var user = candidate.user
+        if candidate.isNew { try await ask(.beforeCreate, &user, method, call, &approval) }
+        if !user.isDisabled, !candidate.waitsForSecondFactor {
+            try await ask(.beforeSignIn, &user, method, call, &approval)
+        }
+        return approval
+    }
+
+    private func ask(
+        _ moment: BlockingMoment, _ user: inout UserRecord, _ method: SignInMethod, _ call: SignInCall,
+        _ approval: inout Approval
+    ) async throws {
+        guard blocking.has(moment) else { return }
+        let answer: JSONValue?
+        do throws(BlockingRefusal) {
+            answer = try await blocking.run(moment, blockingEvent(moment, user, method, call))
+        } catch {
+            throw error.error
+        }
+        guard let changes = try BlockingChanges(answer, at: moment) else { return }
+        changes.apply(to: &user)
+        approval.changes.append(changes)
+    }
+
+    /// What functions have approved, for whom.
+    private struct Approval: Sendable {
+        var uid: String
+        var isNew: Bool
+        var changes: [BlockingChanges]
+    }
+
+    /// Something else happens than was approved.
+    private struct OutdatedApproval: Error {}
+
+    private func commit<Other: Sendable>(
+        _ call: SignInCall, _ approval: Approval?,
+        _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
+    ) async throws -> Result<SignInResult<Other>, IdentityToolkitError> {
+        try await users.commit(in: call.context) { transaction in
+            switch try propose(transaction) {
+            case .other(let other): return .success(.other(other))
+            case .failure(let error): return .failure(error)
+            case .signIn(var candidate):
+                if let approval {
+                    // A new user has another id each time, which functions have seen.
+                    guard approval.isNew == candidate.isNew, approval.uid == candidate.user.uid else {
+                        throw OutdatedApproval()
+                    }
+                    for changes in approval.changes {
+                        changes.apply(to: &candidate.user)
+                        candidate.claims = changes.sessionClaims ?? candidate.claims
+                    }
+                    if candidate.user.isDisabled {
+                        // As a function wants it: the user is kept, and doesn't get in.
+                        try store(candidate.user, isNew: candidate.isNew, in: transaction)
+                        return .failure(.userDisabled)
+                    }
+                }
+                return .success(.signedIn(try complete(candidate, from: call.origin, in: transaction)))
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@ import DataDirectory
 import Foundation
 package import HostConfiguration
 package import ServiceAccounts
+import TokenVerification
 
 /// Lists and changes the keys of servers: through the host that runs on the data directory, which takes changes over at
 /// once, or in the directory itself if no host does.
@@ -10,33 +11,64 @@ package struct KeyAccess: Sendable {
     /// The name of the keys' directory in the data directory.
     package static let directory = "service-accounts"
 
-    private let data: String
+    /// The name of the signing keys' directory in the data directory.
+    package static let signingDirectory = "auth"
+    static let signsNothing = """
+        this host signs no tokens: in production auth.issuer in functions.json must be own for that, in development \
+        auth.signedTokens true
+        """
 
-    package init(_ configuration: HostConfiguration) { data = configuration.data }
+    private let data: String
+    private let signsTokens: Bool
+
+    package init(_ configuration: HostConfiguration) {
+        data = configuration.data
+        signsTokens = configuration.signsTokens
+    }
 
     /// - Throws: an error whose description is a sentence for the operator, as all of these.
     package func list() async throws -> [ServiceAccountKey] {
-        try await perform(ControlRequest("keys", "list")) { $0.keys }
+        try await perform(ControlRequest("keys", "list"), inStore: { $0.keys })
     }
 
     package func add(_ key: ServiceAccountKey) async throws {
         var request = ControlRequest("keys", "add")
         request.add("key", String(decoding: try JSONEncoder().encode(key), as: UTF8.self))
-        _ = try await perform(request) { store in
-            try store.add(key)
-            return key
-        }
+        _ = try await perform(
+            request,
+            inStore: { store in
+                try store.add(key)
+                return key
+            })
     }
 
     /// - Parameter id: the key's id, or its beginning.
     package func revoke(_ id: String) async throws -> ServiceAccountKey {
         var request = ControlRequest("keys", "revoke")
         request.add("id", id)
-        return try await perform(request) { try $0.revoke(id) }
+        return try await perform(request, inStore: { try $0.revoke(id) })
+    }
+
+    /// Lets the next key sign users' tokens.
+    ///
+    /// - Parameter early: whether it may before everyone who verifies tokens knows it.
+    package func rotate(early: Bool) async throws -> SigningKeyReport {
+        guard signsTokens else { throw SigningKeyError(Self.signsNothing) }
+        var request = ControlRequest("keys", "rotate")
+        if early { request.add("early", "true") }
+        return try await perform(request) { directory in
+            SigningKeyReport(try SigningKeys(in: directory.file(Self.signingDirectory)).rotate(early: early))
+        }
     }
 
     private func perform<Answer: Decodable>(
-        _ request: ControlRequest, offline: (ServiceAccountStore) throws -> Answer
+        _ request: ControlRequest, inStore offline: (ServiceAccountStore) throws -> Answer
+    ) async throws -> Answer {
+        try await perform(request) { try offline(ServiceAccountStore(in: $0.file(Self.directory))) }
+    }
+
+    private func perform<Answer: Decodable>(
+        _ request: ControlRequest, offline: (DataDirectory) throws -> Answer
     ) async throws -> Answer {
         do {
             return try await HostControl(data).ask(request, as: Answer.self)
@@ -44,7 +76,7 @@ package struct KeyAccess: Sendable {
             // Holds the lock, so that no host starts meanwhile and misses the change.
             let owned = try DataDirectory.open(data)
             defer { owned.close() }
-            return try offline(try ServiceAccountStore(in: owned.file(Self.directory)))
+            return try offline(owned)
         }
     }
 }

@@ -3,12 +3,25 @@ import DocumentModel
 import Foundation
 package import Hummingbird
 package import ServiceAccounts
+package import TokenVerification
+
+/// The key that signs users' tokens after a rotation.
+package struct SigningKeyReport: Codable, Hashable, Sendable {
+    package var id: String
+
+    init(_ key: SigningKey) { id = key.keyID }
+}
 
 /// The command `keys` on the running host.
 package struct KeysTopic: ControlTopic {
     private let store: ServiceAccountStore
+    private let signing: SigningKeys?
 
-    package init(_ store: ServiceAccountStore) { self.store = store }
+    /// - Parameter signing: nil if this host signs no tokens.
+    package init(_ store: ServiceAccountStore, signing: SigningKeys?) {
+        self.store = store
+        self.signing = signing
+    }
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
         routes.answer("keys/list") { [store] _ in store.keys }
@@ -24,11 +37,19 @@ package struct KeysTopic: ControlTopic {
             let id = try parameters.required("id")
             return try Self.perform { try store.revoke(id) }
         }
+        routes.answer("keys/rotate") { [signing] parameters in
+            guard let signing else { throw DocumentError(.failedPrecondition, KeyAccess.signsNothing) }
+            return try Self.perform {
+                SigningKeyReport(try signing.rotate(early: parameters.has("early")))
+            }
+        }
     }
 
     /// The command prints the message as it is.
     private static func perform<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as ServiceAccountError {
+            throw DocumentError(.failedPrecondition, error.description)
+        } catch let error as SigningKeyError {
             throw DocumentError(.failedPrecondition, error.description)
         }
     }

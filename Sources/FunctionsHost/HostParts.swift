@@ -52,8 +52,8 @@ package struct HostParts: Sendable {
             first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
             signIn =
-                isDevelopment || configuration.auth.issuer == .own
-                ? try LocalSignIn(configuration, directory: directory.file("auth")) : nil
+                configuration.hasUsers
+                ? try LocalSignIn(configuration, directory: directory.file(KeyAccess.signingDirectory)) : nil
             serviceAccounts = try ServiceAccountStore(in: directory.file(KeyAccess.directory))
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
@@ -81,6 +81,8 @@ package struct HostParts: Sendable {
             throw error
         }
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
+        // Who has a project of the same name at Google could sign in as anyone here.
+        let acceptsGoogles = isDevelopment || configuration.auth.issuer == .google
         serving = ServingParts(
             InvocationServices(
                 documents: store, limits: configuration.limits,
@@ -88,8 +90,9 @@ package struct HostParts: Sendable {
                 recordsAllCalls: configuration.logs.calls),
             tokens: TokenSources(
                 project: configuration.project, policy: configuration.mode.tokenPolicy,
-                localKeys: signIn?.key.keys ?? KeySet(),
-                idTokenKeys: isRemote ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
+                localKeys: signIn?.keys?.verification ?? LocalKeys(),
+                idTokenKeys: isRemote && acceptsGoogles
+                    ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
                 appCheckKeys: isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil),
             limits: configuration.limits, logger: logger)
         rules = RulesSwitch(
@@ -110,11 +113,12 @@ package struct HostParts: Sendable {
 
 /// What this host's own sign-in needs beside the users.
 struct LocalSignIn: Sendable {
-    let key: SigningKey
+    /// Nil in development, unless its tokens are signed.
+    let keys: SigningKeys?
     let passwords: PasswordHasher
 
     init(_ configuration: HostConfiguration, directory: String) throws {
-        key = try SigningKey.load(in: directory)
+        keys = configuration.signsTokens ? try SigningKeys(in: directory) : nil
         // 1 KiB of memory for each unit of the cost.
         passwords = PasswordHasher(cost: configuration.auth.passwords.hashMiB << 10)
     }

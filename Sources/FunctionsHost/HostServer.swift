@@ -171,6 +171,9 @@ package final class HostServer: Sendable {
                     logger: logger))
         }
         if let signIn = parts.signIn { services.append(authServer(signIn, servers)) }
+        if let keys = parts.signIn?.keys {
+            services.append(KeyRotation(keys, days: configuration.auth.keyRotationDays, logger: logger))
+        }
         if servesEventsAPI { services.append(eventServer(servers)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
@@ -309,7 +312,7 @@ package final class HostServer: Sendable {
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
-            SchedulesTopic(runner: schedules), KeysTopic(parts.serviceAccounts),
+            SchedulesTopic(runner: schedules), KeysTopic(parts.serviceAccounts, signing: parts.signIn?.keys),
             ReleasesTopic(deployments: deployments),
             FunctionsTopic(
                 .init(
@@ -330,7 +333,7 @@ package final class HostServer: Sendable {
         let isDevelopment = configuration.mode == .development
         let toolkit = IdentityToolkit(
             users: parts.users, policy: configuration.mode.tokenPolicy,
-            keys: isDevelopment && !configuration.auth.signedTokens ? nil : signIn.key, passwords: signIn.passwords,
+            keys: signIn.keys, passwords: signIn.passwords,
             customTokens: isDevelopment
                 ? .unverified
                 : CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) },

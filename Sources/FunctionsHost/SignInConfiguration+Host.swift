@@ -32,7 +32,9 @@ extension ProviderConfig {
                 check: .profile(
                     address: provider.profile ?? Self.facebook.profile,
                     appAddress: provider.app ?? (provider.profile == nil ? Self.facebook.app : nil),
-                    appID: provider.appID))
+                    appID: provider.appID,
+                    authorizationAddress: provider.authorize
+                        ?? (provider.profile == nil ? Self.facebook.authorize : nil)))
         }
     }
 }

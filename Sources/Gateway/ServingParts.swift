@@ -109,13 +109,13 @@ package struct TokenSources: Sendable {
     package var project: String
     package var policy: TokenPolicy
     /// The host's own.
-    package var localKeys = KeySet()
+    package var localKeys: LocalKeys
     /// Nil if only the host's own keys are accepted.
     package var idTokenKeys: KeyCache?
     package var appCheckKeys: KeyCache?
 
     package init(
-        project: String, policy: TokenPolicy, localKeys: KeySet = KeySet(), idTokenKeys: KeyCache? = nil,
+        project: String, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), idTokenKeys: KeyCache? = nil,
         appCheckKeys: KeyCache? = nil
     ) {
         self.project = project

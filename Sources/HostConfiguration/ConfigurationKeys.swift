@@ -21,11 +21,12 @@ enum ConfigurationKeys {
         "commitChanges", "workerOperations", "allOperations",
     ]
     static let auth = [
-        "issuer", "signedTokens", "projectNumber", "publicAddress", "authorizedDomains", "duplicateEmails",
+        "issuer", "signedTokens", "keyRotationDays", "projectNumber", "publicAddress", "authorizedDomains",
+        "duplicateEmails",
         "hideAccounts",
         "passwords", "attempts", "providers",
     ]
-    static let provider = ["issuer", "clientIDs", "profile", "app", "appID"]
+    static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize"]
     static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB"]
     static let attempts = ["perAccount", "perAddress"]
     static let alerts = ["webhook"]

@@ -12,6 +12,9 @@ extension ConfigurationReader {
             ("hideAccounts", \.hideAccounts),
         ]
         for (key, field) in flags { if let flag = object[key].flatMap({ boolean($0) }) { auth[keyPath: field] = flag } }
+        if let days = object["keyRotationDays"].flatMap({ integer($0, 0...3650, "a number of days") }) {
+            auth.keyRotationDays = days == 0 ? nil : days
+        }
         if let node = object["projectNumber"], let number = string(node) {
             if !number.isEmpty, number.utf8.allSatisfy({ (48...57).contains($0) }) {
                 auth.projectNumber = number

@@ -22,7 +22,7 @@ extension ConfigurationReader {
         }
         var provider = HostConfiguration.Provider(id: id)
         let addresses: [(String, WritableKeyPath<HostConfiguration.Provider, String?>)] = [
-            ("issuer", \.issuer), ("profile", \.profile), ("app", \.app),
+            ("issuer", \.issuer), ("profile", \.profile), ("app", \.app), ("authorize", \.authorize),
         ]
         for (key, field) in addresses {
             if let node = object[key] { provider[keyPath: field] = secureAddress(node) }
@@ -49,7 +49,7 @@ extension ConfigurationReader {
                     "\"issuer\" is missing; write the provider's issuer, such as https://id.example.com",
                     at: node.offset)
             }
-            for key in ["profile", "app", "appID"] where object[key] != nil {
+            for key in ["profile", "app", "appID", "authorize"] where object[key] != nil {
                 report(
                     "\"\(key)\" is for providers with access tokens; \(id) has ID tokens", at: node.memberOffset(key))
             }
@@ -61,6 +61,11 @@ extension ConfigurationReader {
                 report(
                     "\"profile\" is missing; write the address at which \(id) describes the owner of an access token, or "
                         + "name the provider oidc.… if it has ID tokens", at: node.offset)
+            }
+            if object["authorize"] != nil, object["appID"] == nil {
+                report(
+                    "\"authorize\" needs \"appID\": browsers name the app to the provider",
+                    at: node.memberOffset("authorize"))
             }
             if (object["app"] == nil) != (object["appID"] == nil), id != Self.facebook {
                 report("\"app\" and \"appID\" are written together: the app of a token is compared", at: node.offset)

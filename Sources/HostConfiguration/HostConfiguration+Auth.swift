@@ -1,10 +1,18 @@
 extension HostConfiguration {
+    /// Whether this host has an auth port with users of its own.
+    package var hasUsers: Bool { mode == .development || auth.issuer == .own }
+
+    /// Whether the users' tokens are signed with keys of this host.
+    package var signsTokens: Bool { mode == .development ? auth.signedTokens : auth.issuer == .own }
+
     /// Sign-in on the auth port.
     package struct Auth: Hashable, Sendable {
         /// Whose ID tokens count in production; in development always this host's, and Google's where they can exist.
         package var issuer = Issuer.google
         /// Whether development signs its tokens, which Node's firebase-admin then refuses.
         package var signedTokens = false
+        /// How long one key signs tokens, in days; nil to rotate by command alone.
+        package var keyRotationDays: Int? = 30
         /// The project's number, which some answers name; nil for the project id in its place.
         package var projectNumber: String?
         /// Where browsers reach the auth port in production, for links in mails: `https://` and a host.
@@ -33,13 +41,15 @@ extension HostConfiguration {
         package var id: String
         /// The issuer of ID tokens; nil for that of a known provider, or for access tokens.
         package var issuer: String?
-        /// The clients that ID tokens may be for.
+        /// The clients that ID tokens may be for. The first is that of browsers.
         package var clientIDs: [String] = []
         /// Where the owner of an access token is described; nil for ID tokens, and for Facebook's own address.
         package var profile: String?
         /// Where the app of an access token is described.
         package var app: String?
         package var appID: String?
+        /// Where users sign in with a browser and get an access token; nil for none, or for Facebook's own address.
+        package var authorize: String?
 
         package init(id: String) { self.id = id }
     }

@@ -22,7 +22,6 @@ package struct IdentityToolkit: Sendable {
     let providers: IdentityProviders
     let blocking: any BlockingFunctions
     let customTokens: CustomTokens
-    let publicKeys: PublishedKeys
     let now: WallClock
 
     /// - Parameters:
@@ -32,7 +31,7 @@ package struct IdentityToolkit: Sendable {
     ///   - transport: Reaches identity providers.
     ///   - logger: Receives the codes of development.
     package init(
-        users: UserStore, policy: TokenPolicy, keys: SigningKey?, passwords: PasswordHasher,
+        users: UserStore, policy: TokenPolicy, keys: SigningKeys?, passwords: PasswordHasher,
         customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
         blocking: any BlockingFunctions = NoBlockingFunctions(),
         transport: any OutboundTransport = OutboundClient(), logger: Logger,
@@ -44,10 +43,10 @@ package struct IdentityToolkit: Sendable {
         self.passwords = passwords
         self.configuration = configuration
         self.now = now
-        issuer = TokenIssuer(project: users.project, key: keys)
+        issuer = TokenIssuer(project: users.project, keys: keys)
         // Only this host's tokens, and in development unsigned ones, identify its users.
         verifier = TokenVerifier(
-            kind: .idToken(project: users.project), policy: policy, localKeys: keys?.keys ?? KeySet(),
+            kind: .idToken(project: users.project), policy: policy, localKeys: keys?.verification ?? LocalKeys(),
             remoteKeys: nil, now: now)
         attempts = AttemptGate(
             perAccount: configuration.attemptsPerAccount,
@@ -57,9 +56,11 @@ package struct IdentityToolkit: Sendable {
         providers = IdentityProviders(
             configuration.providers, isDevelopment: policy == .development, users: users, transport: transport,
             now: now)
-        publicKeys = PublishedKeys(keys: keys.map { [$0] } ?? [])
         codes = CodeDelivery(isDevelopment: policy == .development, logger: logger)
     }
+
+    /// The keys of today, by which others verify tokens.
+    var publicKeys: PublishedKeys { PublishedKeys(keys: issuer.keys?.published ?? []) }
 
     // MARK: The caller
 

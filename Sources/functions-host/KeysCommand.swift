@@ -9,12 +9,15 @@ import Foundation
 /// `functions-host keys`
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Keys of servers, with which they are administrators of documents.",
+        commandName: "keys",
+        abstract: "Keys of servers, which are administrators with them, and the keys that sign users' tokens.",
         discussion: """
             A key file has the form of Google's, so that Google's client libraries use it unmodified. With a running host, \
             changes take effect at once. Exit codes: 0 success, 1 failure, 64 invalid arguments.
             """,
-        subcommands: [KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self])
+        subcommands: [
+            KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self, KeysRotateCommand.self,
+        ])
 }
 
 /// `functions-host keys create NAME [--out FILE] [--url URL]`
@@ -98,6 +101,31 @@ struct KeysRevokeCommand: AsyncParsableCommand {
         try await options.withConfiguration { configuration, report in
             let key = try await KeyAccess(configuration).revoke(id)
             report.answer(["revoked the key \(key.id) of \(key.name)"], KeyReport(key))
+        }
+    }
+}
+
+/// `functions-host keys rotate [--early]`
+struct KeysRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate", abstract: "Signs users' tokens with the next key from now on.",
+        discussion: """
+            The host does it by itself every auth.keyRotationDays. The former key is published for 15 more days, so that \
+            no user is signed out. Another key is made to be the next one, and published.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    @Flag(
+        help:
+            "Even if the next key was published so recently that others may not know it: they refuse its tokens for up to an hour."
+    )
+    var early = false
+
+    func run() async throws {
+        try await options.withConfiguration { configuration, report in
+            let key = try await KeyAccess(configuration).rotate(early: early)
+            report.answer(["tokens are signed with the key \(key.id) from now on"], key)
         }
     }
 }

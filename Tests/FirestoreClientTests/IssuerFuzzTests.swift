@@ -107,7 +107,8 @@ import _CryptoExtras
                 #expect(
                     cache.secondsUntilDue(now: now + step).map { (0...86_400).contains($0) } ?? false, "seed \(seed)")
                 let verifier = TokenVerifier(
-                    kind: .idToken(project: TestIssuer.project), policy: .production, localKeys: fetched.keys,
+                    kind: .idToken(project: TestIssuer.project), policy: .production,
+                    localKeys: LocalKeys(fetched.keys),
                     remoteKeys: nil, now: { now })
                 _ = verifier.verify(token)
             }
@@ -143,7 +144,7 @@ import _CryptoExtras
             }
             for policy in [TokenPolicy.production, .development] {
                 let verifier = TokenVerifier(
-                    kind: kind, policy: policy, localKeys: issuer.key.keys, remoteKeys: nil, now: { now })
+                    kind: kind, policy: policy, localKeys: LocalKeys(issuer.key.keys), remoteKeys: nil, now: { now })
                 _ = verifier.verify(token)
             }
         }

@@ -39,7 +39,7 @@ import WorkerTesting
         let issuer = try TestIssuer.shared.get()
         var verifiers = GatewayRing.developmentVerifiers
         verifiers.appCheck = TokenVerifier(
-            kind: .appCheck(project: TestIssuer.project), policy: .production, localKeys: issuer.key.keys,
+            kind: .appCheck(project: TestIssuer.project), policy: .production, localKeys: LocalKeys(issuer.key.keys),
             remoteKeys: nil, now: { TestIssuer.start })
         var claims = TestIssuer.appCheckClaims
         claims["aud"] = ["projects/\(TestIssuer.project)"]

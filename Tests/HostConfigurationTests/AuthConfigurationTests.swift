@@ -12,7 +12,7 @@ struct AuthConfigurationTests {
         let auth = try read(
             """
             {
-              "issuer": "own", "signedTokens": true, "projectNumber": "123", "publicAddress": "https://auth.example.com",
+              "issuer": "own", "signedTokens": true, "keyRotationDays": 7, "projectNumber": "123", "publicAddress": "https://auth.example.com",
               "authorizedDomains": ["shop.example.com"], "duplicateEmails": true, "hideAccounts": true,
               "passwords": { "minLength": 8, "lowercase": true, "uppercase": true, "digit": true, "symbol": true, "hashMiB": 64 },
               "attempts": { "perAccount": 3, "perAddress": 30 },
@@ -27,6 +27,7 @@ struct AuthConfigurationTests {
         var expected = HostConfiguration.Auth()
         expected.issuer = .own
         expected.signedTokens = true
+        expected.keyRotationDays = 7
         expected.projectNumber = "123"
         expected.publicAddress = "https://auth.example.com"
         expected.authorizedDomains = ["shop.example.com"]

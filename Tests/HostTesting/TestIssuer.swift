@@ -15,6 +15,8 @@ package struct TestIssuer: Sendable {
     /// Shared by tests, because creating a key takes a while.
     package static let shared = Result { try TestIssuer() }
     package static let stranger = Result { try TestIssuer() }
+    /// The key after the shared one.
+    package static let next = Result { try TestIssuer() }
 
     package let key: SigningKey
     package let privateKey: _RSA.Signing.PrivateKey

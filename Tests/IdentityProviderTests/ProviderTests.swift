@@ -52,7 +52,7 @@ import TextFormats
                 id: "face.example",
                 check: .profile(
                     address: "https://graph.example.com/me", appAddress: "https://graph.example.com/app",
-                    appID: "app-1")),
+                    appID: "app-1", authorizationAddress: "https://face.example.com/dialog")),
         ]
         return configuration
     }
@@ -131,7 +131,10 @@ import TextFormats
             claims["nonce"] = Hexadecimal.encode(Secrets.hash("raw"))
             let token = try issuer.token(claims)
             #expect(try await enter(host, "oidc.id", ["id_token": token, "nonce": "raw"]).status == 200)
-            for fields in [["id_token": token], ["id_token": token, "nonce": "other"]] {
+            let without = try issuer.token(Self.claims)
+            for fields in [
+                ["id_token": token], ["id_token": token, "nonce": "other"], ["id_token": without, "nonce": "raw"],
+            ] {
                 let answer = try await enter(host, "oidc.id", fields)
                 #expect(answer.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
             }

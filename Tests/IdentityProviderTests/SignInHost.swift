@@ -42,7 +42,8 @@ struct SignInHost: Sendable {
         try pipeline.start()
         let passwords = PasswordHasher(cost: 2)
         let toolkit = IdentityToolkit(
-            users: users, policy: policy, keys: isSigned ? try TestIssuer.shared.get().key : nil,
+            users: users, policy: policy,
+            keys: isSigned ? try SigningKeys.ofTests(in: directory.path + "/auth", now: now) : nil,
             passwords: passwords, customTokens: customTokens, configuration: configuration, transport: transport,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), now: now)
         let port = SignInPort(

@@ -18,7 +18,7 @@ import UserStore
     private func verifier(_ now: @escaping WallClock = { TestIssuer.start }) throws -> TokenVerifier {
         TokenVerifier(
             kind: .idToken(project: Self.project), policy: .production,
-            localKeys: try TestIssuer.shared.get().key.keys, remoteKeys: nil, now: now)
+            localKeys: try LocalKeys(TestIssuer.shared.get().key.keys), remoteKeys: nil, now: now)
     }
 
     private func expect(_ answer: Answer, _ message: String, status: Int = 400) {
@@ -68,7 +68,7 @@ import UserStore
             #expect(served.headers[.cacheControl] == "public, max-age=3600, must-revalidate")
             let keys = try KeyDocument.certificates.keys(in: Array(served.body.readableBytesView))
             let verifier = TokenVerifier(
-                kind: .idToken(project: Self.project), policy: .production, localKeys: keys, remoteKeys: nil,
+                kind: .idToken(project: Self.project), policy: .production, localKeys: LocalKeys(keys), remoteKeys: nil,
                 now: { TestIssuer.start })
             guard case .valid = verifier.verify(user.idToken) else {
                 Issue.record("refused")
@@ -191,7 +191,7 @@ import UserStore
         try await SignInHost.serving(in: directory) { host in
             let user = try await host.signUp()
             let secret = try #require(user.refreshToken.split(separator: ".").last)
-            for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+            for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) where file != "auth" {
                 let content = try #require(FileManager.default.contents(atPath: directory.path + "/" + file))
                 #expect(content.range(of: Data(secret.utf8)) == nil)
             }

@@ -7,7 +7,7 @@ import Testing
         let issuer = try TestIssuer.shared.get()
         let verifier = TokenVerifier(
             kind: .appCheck(project: TestIssuer.project, projectNumber: number), policy: .development,
-            localKeys: issuer.key.keys, remoteKeys: nil, now: { TestIssuer.start })
+            localKeys: LocalKeys(issuer.key.keys), remoteKeys: nil, now: { TestIssuer.start })
         return verifier.verify(try issuer.token(claims))
     }
 

@@ -41,7 +41,8 @@ import _CryptoExtras
 
     private func accepts(_ keys: KeySet, _ issuer: TestIssuer) throws -> Bool {
         let verifier = TokenVerifier(
-            kind: .idToken(project: TestIssuer.project), policy: .production, localKeys: keys, remoteKeys: nil,
+            kind: .idToken(project: TestIssuer.project), policy: .production, localKeys: LocalKeys(keys),
+            remoteKeys: nil,
             now: { TestIssuer.start })
         guard case .valid = verifier.verify(try issuer.token()) else { return false }
         return true

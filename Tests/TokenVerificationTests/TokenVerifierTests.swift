@@ -15,7 +15,8 @@ import _CryptoExtras
         now: @escaping WallClock = { TestIssuer.start }
     ) throws -> TokenVerifier {
         try TokenVerifier(
-            kind: kind, policy: policy, localKeys: TestIssuer.shared.get().key.keys, remoteKeys: nil, now: now)
+            kind: kind, policy: policy, localKeys: LocalKeys(TestIssuer.shared.get().key.keys), remoteKeys: nil,
+            now: now)
     }
 
     /// A claim with an invalid value, and the rejection that it must cause.

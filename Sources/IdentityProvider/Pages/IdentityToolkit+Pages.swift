@@ -86,8 +86,7 @@ extension IdentityToolkit {
             return try SignInPort.json(
                 ["authEmulator": ["error": .string(text), "instructions": .string(hint)]], status: .badRequest)
         }
-        let body = "<h1>\(Page.escaped(text))</h1><p class=\"hint\">\(Page.escaped(hint))</p>"
-        return Page(title: text, body: body, status: .badRequest).response
+        return Page.failure(text, hint: hint)
     }
 
     private func passwordForm(

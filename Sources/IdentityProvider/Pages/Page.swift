@@ -17,6 +17,12 @@ struct Page {
     var ancestors = "'none'"
     var status: HTTPResponse.Status = .ok
 
+    /// A page that says what is wrong.
+    static func failure(_ text: String, hint: String, status: HTTPResponse.Status = .badRequest) -> Response {
+        let body = "<h1>\(escaped(text))</h1><p class=\"hint\">\(escaped(hint))</p>"
+        return Page(title: text, body: body, status: status).response
+    }
+
     var response: Response {
         var html = """
             <!DOCTYPE html>

@@ -13,8 +13,11 @@ package final class IdentityProviders: Sendable {
     private let now: WallClock
     /// By issuer.
     private let keys = Mutex<[String: IssuerKeys]>([:])
+    /// By issuer: its authorization address, and until when it isn't asked again.
+    private let addresses = Mutex<[String: (address: String?, until: Int64)]>([:])
 
     private static let settingPrefix = "provider "
+    private static let addressLifetime: Int64 = 3600
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
 
     /// - Parameter isDevelopment: accepts unsigned claims too, as the emulator does.
@@ -45,7 +48,7 @@ package final class IdentityProviders: Sendable {
                 verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce, keys: keys(of: issuer),
                 now: now())
             return try ProviderProfile(claims: token.claims)
-        case .profile(let address, let appAddress, let appID):
+        case .profile(let address, let appAddress, let appID, _):
             let token = try require(
                 assertion.accessToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an access_token.")
             if let appAddress, let appID {
@@ -96,6 +99,21 @@ package final class IdentityProviders: Sendable {
         }
     }
 
+    /// Where users sign in with a browser; nil if the provider has no such address.
+    ///
+    /// - Throws: `KeySourceError` if the provider can't be asked.
+    func authorizationAddress(of config: ProviderConfig) async throws(KeySourceError) -> String? {
+        switch config.check {
+        case .profile(_, _, _, let address): return address
+        case .openID(let issuer, _):
+            let time = now()
+            if let known = addresses.withLock({ $0[issuer] }), time < known.until { return known.address }
+            let found = try await DiscoveryDocument.fetch(of: issuer, by: transport).authorizationAddress
+            addresses.withLock { $0[issuer] = (found, time + Self.addressLifetime) }
+            return found
+        }
+    }
+
     private func fetch(_ address: String, _ token: String) async throws -> JSONObject {
         let response: OutboundResponse
         do throws(OutboundError) {
@@ -132,7 +150,7 @@ package final class IdentityProviders: Sendable {
 
     // MARK: Configs
 
-    private func config(_ id: String) async throws -> ProviderConfig? {
+    func config(_ id: String) async throws -> ProviderConfig? {
         if let config = configured[id] { return config }
         return try await users.read { try Self.read(id, from: $0) }
     }

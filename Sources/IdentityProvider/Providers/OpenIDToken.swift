@@ -42,9 +42,10 @@ struct OpenIDToken {
         guard let issued = claims["iat"]?.intValue, Int64(issued) <= now + Self.clockSkew else {
             throw invalid(TokenRejection.issuedInFuture.message)
         }
-        if let expected = claims["nonce"]?.stringValue {
+        let expected = claims["nonce"]?.stringValue
+        if expected != nil || nonce != nil {
             let hashed = nonce.map { Hexadecimal.encode(SHA256.hash(data: Array($0.utf8))) }
-            guard expected == nonce || expected == hashed else {
+            guard let expected, expected == nonce || expected == hashed else {
                 throw IdentityToolkitError(
                     "MISSING_OR_INVALID_NONCE : The nonce in the id_token is not that of the request.")
             }

@@ -3,11 +3,12 @@ import StrictJSON
 /// An identity provider whose assertions are accepted.
 package struct ProviderConfig: Hashable, Sendable {
     package enum Check: Hashable, Sendable {
-        /// ID tokens of OpenID Connect: by the issuer's published keys, for one of these clients.
+        /// ID tokens of OpenID Connect: by the issuer's published keys, for one of these clients, of which the first is that
+        /// of browsers.
         case openID(issuer: String, clientIDs: [String])
         /// Access tokens: their owner is the user that the provider describes. Without an app's address and id, a token that
-        /// another app got would be accepted too.
-        case profile(address: String, appAddress: String?, appID: String?)
+        /// another app got would be accepted too. Browsers sign in at the authorization address.
+        case profile(address: String, appAddress: String?, appID: String?, authorizationAddress: String?)
     }
 
     /// Such as `google.com` or `oidc.line`.
@@ -30,7 +31,7 @@ package struct ProviderConfig: Hashable, Sendable {
 
     package static let facebook = (
         profile: "https://graph.facebook.com/me?fields=id,name,email,first_name,last_name,picture",
-        app: "https://graph.facebook.com/app"
+        app: "https://graph.facebook.com/app", authorize: "https://www.facebook.com/dialog/oauth"
     )
 }
 

@@ -156,7 +156,7 @@ package struct SignInPort: HTTPResponder {
 
     private static func published(_ keys: JSONObject) throws -> Response {
         var response = try json(keys)
-        response.headers[.cacheControl] = "public, max-age=3600, must-revalidate"
+        response.headers[.cacheControl] = "public, max-age=\(SigningKeys.maxAge), must-revalidate"
         return response
     }
 

@@ -148,7 +148,7 @@ enum SignInRoute: Hashable, Sendable {
     private static func emulator(_ method: String, _ path: [String]) -> SignInRoute? {
         switch (method, path) {
         case ("GET", ["action"]), ("POST", ["action"]): return .page(.action)
-        case ("GET", ["auth", "handler"]): return .page(.handler)
+        case ("GET", ["auth", "handler"]), ("POST", ["auth", "handler"]): return .page(.handler)
         case ("GET", ["auth", "iframe"]): return .page(.iframe)
         default: break
         }

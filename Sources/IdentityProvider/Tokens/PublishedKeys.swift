@@ -2,7 +2,7 @@ import StrictJSON
 import TokenVerification
 
 /// The keys by which others verify this host's tokens.
-struct PublishedKeys: Sendable {
+struct PublishedKeys {
     let keys: [SigningKey]
 
     /// Key id → certificate, as Google publishes them.

@@ -6,8 +6,8 @@ import UserStore
 /// Issues ID tokens and session cookies.
 struct TokenIssuer: Sendable {
     let project: String
-    /// Signs the tokens; nil for the unsigned ones of development.
-    let key: SigningKey?
+    /// Sign the tokens; nil for the unsigned ones of development.
+    let keys: SigningKeys?
 
     /// The lifetime of an ID token in seconds.
     static let lifetime: Int64 = 3600
@@ -49,10 +49,10 @@ struct TokenIssuer: Sendable {
     /// Signs any claims as the project.
     func sign(_ claims: JSONObject) throws -> String {
         let payload = try JSONValue.object(claims).serialized()
-        guard let key else {
+        guard let keys else {
             return Base64URL.encode(#"{"alg":"none","typ":"JWT"}"#.utf8) + "." + Base64URL.encode(payload) + "."
         }
-        return try key.sign(claims: payload)
+        return try keys.current.sign(claims: payload)
     }
 
     private static func firebase(_ user: UserRecord, _ session: SignInSession) -> JSONObject {

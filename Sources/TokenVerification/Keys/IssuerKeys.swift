@@ -1,6 +1,4 @@
-import Foundation
 package import OutboundHTTP
-import StrictJSON
 
 /// The keys of an OpenID Connect issuer, found by its discovery document and fetched when they are asked for.
 package actor IssuerKeys {
@@ -58,21 +56,9 @@ struct DiscoveredKeySource: KeySource {
     let transport: any OutboundTransport
 
     func fetch() async throws(KeySourceError) -> FetchedKeys {
-        let limits = OutboundLimits(maxBytes: 1 << 20, silence: .seconds(10), whole: .seconds(20))
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-            response = try await transport.send(
-                OutboundRequest(to: base + "/.well-known/openid-configuration", limits: limits))
-        } catch {
-            throw KeySourceError("the issuer's discovery document can't be fetched: \(error)")
-        }
-        guard response.status == 200, let document = try? JSONNode(parsing: response.body),
-            let address = document["jwks_uri"]?.text
-        else { throw KeySourceError("the issuer's discovery document has no jwks_uri") }
-        guard document["issuer"]?.isText(issuer) == true else {
-            throw KeySourceError("the discovery document is that of another issuer")
-        }
-        return try await RemoteKeySource(address: address, document: .webKeySet, transport: transport).fetch()
+        let document = try await DiscoveryDocument.fetch(of: issuer, by: transport)
+        return try await RemoteKeySource(
+            address: document.keysAddress, document: .webKeySet, transport: transport
+        ).fetch()
     }
 }

@@ -34,7 +34,15 @@ package struct SigningKey: Sendable {
     }
 
     /// The public key, for a ``TokenVerifier``.
-    package var keys: KeySet { KeySet([keyID: PublicKey(key.publicKey)]) }
+    package var keys: KeySet { KeySet([keyID: publicKey]) }
+
+    package var publicKey: PublicKey { PublicKey(key.publicKey) }
+
+    /// The private key as a file has it.
+    package var pem: [UInt8] {
+        let pem = key.pkcs8PEMRepresentation
+        return Array((pem.hasSuffix("\n") ? pem : pem + "\n").utf8)
+    }
 
     /// The numbers of the public key, as a JSON Web Key has them.
     package let publicNumbers: (modulus: String, exponent: String)

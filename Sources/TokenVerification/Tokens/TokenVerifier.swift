@@ -19,7 +19,7 @@ package final class TokenVerifier: Sendable {
 
     private let kind: TokenKind
     private let policy: TokenPolicy
-    private let localKeys: KeySet
+    private let localKeys: LocalKeys
     private let remoteKeys: KeyCache?
     private let now: WallClock
     private let cache: VerifiedTokenCache
@@ -30,7 +30,7 @@ package final class TokenVerifier: Sendable {
     ///     Its `run()` must be running.
     ///   - now: The time that `exp` and the other times are compared with.
     package init(
-        kind: TokenKind, policy: TokenPolicy, localKeys: KeySet = KeySet(), remoteKeys: KeyCache?,
+        kind: TokenKind, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), remoteKeys: KeyCache?,
         now: @escaping WallClock = systemWallClock
     ) {
         self.kind = kind

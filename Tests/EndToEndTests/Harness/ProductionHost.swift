@@ -1,6 +1,6 @@
 import Foundation
 
-/// A host in production mode, which has the functions port and the firestore port alone.
+/// A host in production mode, which has the functions port and the firestore port, and the auth port if it issues tokens.
 struct ProductionHost: Sendable {
     static let project = "my-shop-1"
 
@@ -8,6 +8,8 @@ struct ProductionHost: Sendable {
     let process: HostProcess
     let functions: Int
     let firestore: Int
+    /// Zero unless the host issues its own tokens.
+    let auth: Int
 
     /// Runs a test against a host of its own, and ends it afterwards.
     /// - Parameters:
@@ -24,7 +26,7 @@ struct ProductionHost: Sendable {
         try directory.write(
             """
             { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [],
-              "listen": { "functions": 0, "firestore": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
+              "listen": { "functions": 0, "firestore": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
             """, to: "functions.json")
         let process = try HostProcess(directory)
         defer { process.send(SIGKILL) }
@@ -34,7 +36,7 @@ struct ProductionHost: Sendable {
         }
         let host = ProductionHost(
             directory: directory, process: process, functions: process.port("functions") ?? 0,
-            firestore: process.port("firestore") ?? 0)
+            firestore: process.port("firestore") ?? 0, auth: process.port("auth") ?? 0)
         do { try await body(host) } catch {
             print("the host's log:\n\(process.errors.suffix(4000))")
             throw error

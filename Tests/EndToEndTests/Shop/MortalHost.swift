@@ -4,12 +4,12 @@ import Testing
 
 /// A host that is killed and started again on the same data, while its callers go on.
 final class MortalHost: Sendable {
-    private let directory: HostDirectory
+    let directory: HostDirectory
     private let running: Mutex<RunningHost>
 
-    init(_ bundles: [HostDirectory.Bundle]) async throws {
+    init(_ bundles: [HostDirectory.Bundle], extra: String = "") async throws {
         directory = try HostDirectory()
-        try directory.configure(bundles)
+        try directory.configure(bundles, extra: extra)
         running = Mutex(try await RunningHost.start(in: directory))
     }
 
@@ -17,8 +17,11 @@ final class MortalHost: Sendable {
     var current: RunningHost { running.withLock { $0 } }
 
     /// Kills it in the middle of whatever it does, and returns once another one serves.
-    func dieAndReturn() async throws {
+    ///
+    /// - Parameter end: what must have ended before another one starts.
+    func dieAndReturn(once end: () async -> Void = {}) async throws {
         try await current.kill()
+        await end()
         let next = try await RunningHost.start(in: directory)
         running.withLock { $0 = next }
     }

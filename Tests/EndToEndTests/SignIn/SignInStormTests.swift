@@ -3,8 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// People sign up, change and leave while the host is killed again and again: nothing that was acknowledged is lost, no user
-/// is without the event of being created, and no event is without its user.
+/// People sign up, change and leave while keys rotate and the host is killed again and again: nothing that was acknowledged
+/// is lost, no token is refused, no user is without the event of being created, and no event is without its user.
 ///
 /// `SOAK_SECONDS` makes the storm longer, `SOAK_SEED` repeats one.
 @Suite struct SignInStormTests {
@@ -18,7 +18,8 @@ import Testing
         defer { HostSlots.release() }
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
         print("the storm's seed is \(seed)")
-        let host = try await MortalHost([.fixture])
+        let host = try await MortalHost(
+            [.fixture], extra: #""auth": { "signedTokens": true, "passwords": { "hashMiB": 1 } }"#)
         let storm = SignInStorm()
         let end = ContinuousClock.now + .seconds(Self.seconds)
         let (kills, after) = try await withThrowingTaskGroup(of: Person.self) { group in
@@ -34,8 +35,11 @@ import Testing
             var random = SeededGenerator(seed: seed)
             var kills = 0
             while ContinuousClock.now < end || kills == 0 {
-                try await Bound.pause(milliseconds: Int64.random(in: 50...1200, using: &random))
-                try await host.dieAndReturn()
+                try await Bound.pause(milliseconds: Int64.random(in: 50...1000, using: &random))
+                // The host dies in the midst of it, or the command finds it dead and rotates by itself.
+                let rotation = Task { try? await Self.rotate(host) }
+                try await Bound.pause(milliseconds: Int64.random(in: 0...300, using: &random))
+                try await host.dieAndReturn { await rotation.value }
                 kills += 1
             }
             storm.end()
@@ -61,6 +65,10 @@ import Testing
         print("\(welcomes.count) users through \(kills) kills")
         #expect(welcomes.count > Self.people)
         try await host.end()
+    }
+
+    private static func rotate(_ host: MortalHost) async throws {
+        _ = try await DataCommandRun.run(["rotate", "--early"], in: host.directory, command: "keys")
     }
 
     /// The users of the project, with their names.
@@ -157,6 +165,7 @@ private struct Person {
         let answer = try? await host.current.auth.send(
             "POST", "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=local",
             headers: ["Content-Type": "application/json"], json)
+        #expect(answer?.json["error"]?["message"]?.text != "INVALID_ID_TOKEN", "a key was lost")
         guard let answer, answer.status == 200 else {
             try? await Bound.pause(milliseconds: 20)
             return nil

@@ -1,0 +1,50 @@
+import Hummingbird
+
+extension IdentityToolkit {
+    /// The frame through which the web SDK receives the result of a popup or redirect.
+    func iframePage(_ call: SignInCall) throws -> Response {
+        let ancestors =
+            isDevelopment
+            ? "*"
+            : (["'self'"] + configuration.authorizedDomains.map { "https://\($0):*" }).joined(separator: " ")
+        return Page(
+            title: "Sign-in", body: "", script: Self.iframeScript,
+            foreignScripts: ["https://apis.google.com/js/api.js"], ancestors: ancestors
+        ).response
+    }
+
+    private static let iframeScript = """
+
+        'use strict';
+        var asked = new URLSearchParams(location.search);
+        var storageKey = asked.get('apiKey') + ':' + asked.get('appName');
+        var stored = 'firebase:redirectEvent:' + storageKey;
+        var parent = null;
+        function send(authEvent) {
+          parent.send('authEvent', {
+            type: 'authEvent',
+            authEvent: authEvent || { type: 'unknown', error: { code: 'auth/no-auth-event' } }
+          }, function () {}, gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);
+        }
+        window.addEventListener('message', function (event) {
+          var message = event.data;
+          if (event.origin !== location.origin || !message || message.eventType !== 'sendAuthEvent') return;
+          if (message.data.storageKey !== storageKey) return;
+          if (parent) send(message.data.authEvent);
+          else sessionStorage[stored] = JSON.stringify(message.data.authEvent);
+        });
+        window.gapi_onload = function () {
+          gapi.load('gapi.iframes', function () {
+            parent = gapi.iframes.getContext().getParentIframe();
+            parent.register('webStorageSupport', function () {
+              return { status: 'ACK', webStorageSupport: true };
+            }, gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);
+            var kept = null;
+            try { kept = JSON.parse(sessionStorage[stored] || 'null'); } catch (e) { kept = null; }
+            delete sessionStorage[stored];
+            send(kept);
+          });
+        };
+
+        """
+}

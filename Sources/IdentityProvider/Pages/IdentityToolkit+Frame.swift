@@ -13,15 +13,17 @@ extension IdentityToolkit {
         ).response
     }
 
+    /// Its names must not be those of the window, such as `parent`, which gapi needs.
     private static let iframeScript = """
 
         'use strict';
         var asked = new URLSearchParams(location.search);
         var storageKey = asked.get('apiKey') + ':' + asked.get('appName');
         var stored = 'firebase:redirectEvent:' + storageKey;
-        var parent = null;
+        // Not `parent`: that is the window's, which gapi needs.
+        var embedder = null;
         function send(authEvent) {
-          parent.send('authEvent', {
+          embedder.send('authEvent', {
             type: 'authEvent',
             authEvent: authEvent || { type: 'unknown', error: { code: 'auth/no-auth-event' } }
           }, function () {}, gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);
@@ -30,13 +32,13 @@ extension IdentityToolkit {
           var message = event.data;
           if (event.origin !== location.origin || !message || message.eventType !== 'sendAuthEvent') return;
           if (message.data.storageKey !== storageKey) return;
-          if (parent) send(message.data.authEvent);
+          if (embedder) send(message.data.authEvent);
           else sessionStorage[stored] = JSON.stringify(message.data.authEvent);
         });
         window.gapi_onload = function () {
           gapi.load('gapi.iframes', function () {
-            parent = gapi.iframes.getContext().getParentIframe();
-            parent.register('webStorageSupport', function () {
+            embedder = gapi.iframes.getContext().getParentIframe();
+            embedder.register('webStorageSupport', function () {
               return { status: 'ACK', webStorageSupport: true };
             }, gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);
             var kept = null;

@@ -20,7 +20,7 @@ extension IdentityToolkit {
             guard let address = WebAddress(address), isAuthorized(address) else {
                 return Page.failure(
                     "This site can't sign in here.",
-                    hint: "redirectUrl is no web address, or its site is not among auth.authorizedDomains.")
+                    hint: "redirectUrl isn't a web address, or its site is not among auth.authorizedDomains.")
             }
         }
         return isDevelopment

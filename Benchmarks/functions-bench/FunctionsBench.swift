@@ -93,7 +93,7 @@ struct RunCommand: AsyncParsableCommand {
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
         DocumentBenchmark.self, GRPCBenchmark.self, TargetBenchmark.self, RulesBenchmark.self, QueryBenchmark.self,
         StoreBenchmark.self,
-        GroupCommitBenchmark.self, SignInBenchmark.self,
+        GroupCommitBenchmark.self, SignInBenchmark.self, ManyUsersBenchmark.self, AccountTimingBenchmark.self,
         ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self, EditBenchmark.self,
     ]
 

@@ -7,11 +7,11 @@ extension TriggerManifest {
         }
     }
 
-    /// Whether clients call it at a URL.
+    /// Whether clients, or Google's sign-in, call it at a URL.
     package var hasURL: Bool {
         switch self {
-        case .callable, .http: true
-        case .document, .schedule, .task, .event, .blocking: false
+        case .callable, .http, .blocking: true
+        case .document, .schedule, .task, .event: false
         }
     }
 }

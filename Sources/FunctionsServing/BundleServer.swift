@@ -157,6 +157,7 @@ extension ServingEnvironment {
     fileprivate func tokenSources(of project: String, logger: Logger) -> TokenSources {
         let isRemote = RemoteKeySource.isUseful(forProject: project)
         var sources = TokenSources(project: project, policy: tokenPolicy)
+        sources.servesBlockingEvents = true
         if let authEmulator {
             // Most emulators have no keys, and that is nothing to be warned of.
             var quiet = logger

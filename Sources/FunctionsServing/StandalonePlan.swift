@@ -18,8 +18,8 @@ struct StandalonePlan {
             functions = servable.filter { $0.name == target }
             if let other = unserved.first(where: { $0.name == target }) {
                 problems.append(
-                    "FUNCTION_TARGET is \"\(target)\", which is \(other.trigger.kindName); only callable and "
-                        + "HTTP functions can be served standalone. Serve it with functions-host")
+                    "FUNCTION_TARGET is \"\(target)\", which is \(other.trigger.kindName); only callable, HTTP "
+                        + "and blocking functions can be served standalone. Serve it with functions-host")
             } else if functions.isEmpty {
                 let names = servable.map(\.name).joined(separator: ", ")
                 problems.append(
@@ -29,7 +29,7 @@ struct StandalonePlan {
             functions = servable
             if servable.isEmpty {
                 problems.append(
-                    "\(bundle) has no callable and no HTTP function; only these can be served standalone. Serve it with "
+                    "\(bundle) has no callable, HTTP or blocking function; only these can be served standalone. Serve it with "
                         + "functions-host")
             }
         }

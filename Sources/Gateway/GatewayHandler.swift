@@ -207,7 +207,10 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             return CallableExchange(request, trigger, loop: loop, connection: self)
         case .http(let trigger):
             return HTTPExchange(request, trigger, loop: loop, connection: self)
-        case .document, .schedule, .task, .event, .blocking:
+        case .blocking(let trigger):
+            guard let verifier = loop.verifiers.blockingEvent else { fallthrough }
+            return BlockingExchange(request, trigger, verifier: verifier, loop: loop, connection: self)
+        case .document, .schedule, .task, .event:
             return PlainExchange.notFound(head, loop: loop, connection: self)
         }
     }

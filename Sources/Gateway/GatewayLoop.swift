@@ -108,6 +108,8 @@ package struct TokenVerifiers: Sendable {
     package var idToken: TokenVerifier
     package var sessionCookie: TokenVerifier
     package var appCheck: TokenVerifier
+    /// Verifies what Google's sign-in asks blocking functions; nil for a host, whose own sign-in asks them without a port.
+    package var blockingEvent: TokenVerifier?
 
     package init(idToken: TokenVerifier, sessionCookie: TokenVerifier, appCheck: TokenVerifier) {
         self.idToken = idToken

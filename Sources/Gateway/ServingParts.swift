@@ -113,6 +113,8 @@ package struct TokenSources: Sendable {
     /// Nil if only the host's own keys are accepted.
     package var idTokenKeys: KeyCache?
     package var appCheckKeys: KeyCache?
+    /// Whether Google's sign-in may ask blocking functions at their URLs.
+    package var servesBlockingEvents = false
 
     package init(
         project: String, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), idTokenKeys: KeyCache? = nil,
@@ -138,6 +140,11 @@ extension TokenVerifiers {
                 remoteKeys: sources.idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys))
+        if sources.servesBlockingEvents {
+            blockingEvent = TokenVerifier(
+                kind: .blockingEvent(project: project), policy: policy, localKeys: sources.localKeys,
+                remoteKeys: sources.idTokenKeys)
+        }
     }
 }
 

@@ -65,6 +65,12 @@ struct StandaloneFunctions: ServableBundle {
             try transaction.setData(["value": next], forDocument: counter)
             return next
         }
+        beforeUserCreated("onlyCompany") { event in
+            guard event.data.email?.hasSuffix("@example.com") == true else {
+                throw HttpsError(.permissionDenied, "Only for members of the company.")
+            }
+            return BeforeCreateResponse(displayName: "Member", customClaims: ["member": true])
+        }
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }
         onSchedule("nightly", schedule: "0 3 * * *") { event in _ = event.scheduleTime }
     }

@@ -109,7 +109,7 @@ public struct BeforeSignInResponse: Sendable, Hashable {
     }
 }
 
-/// A response as the host receives it.
+/// A response as the host, and Google's sign-in, receive it.
 struct BlockingFields: Encodable, Sendable {
     var displayName: String?
     var photoUrl: String?
@@ -117,6 +117,28 @@ struct BlockingFields: Encodable, Sendable {
     var emailVerified: Bool?
     var customClaims: [String: JSONValue]?
     var sessionClaims: [String: JSONValue]?
+
+    private enum CodingKeys: String, CodingKey {
+        case displayName, photoUrl, disabled, emailVerified, customClaims, sessionClaims, updateMask
+    }
+
+    /// Google changes what the mask names.
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(displayName, forKey: .displayName)
+        try values.encodeIfPresent(photoUrl, forKey: .photoUrl)
+        try values.encodeIfPresent(disabled, forKey: .disabled)
+        try values.encodeIfPresent(emailVerified, forKey: .emailVerified)
+        try values.encodeIfPresent(customClaims, forKey: .customClaims)
+        try values.encodeIfPresent(sessionClaims, forKey: .sessionClaims)
+        let isSet: [(CodingKeys, Bool)] = [
+            (.displayName, displayName != nil), (.photoUrl, photoUrl != nil), (.disabled, disabled != nil),
+            (.emailVerified, emailVerified != nil), (.customClaims, customClaims != nil),
+            (.sessionClaims, sessionClaims != nil),
+        ]
+        let mask = isSet.filter(\.1).map(\.0.rawValue).joined(separator: ",")
+        try values.encode(mask, forKey: .updateMask)
+    }
 }
 
 protocol BlockingResponse: Sendable {

@@ -9,6 +9,9 @@ package enum TokenKind: Hashable, Sendable {
     /// An app's App Check token for a project, which it may name by id or by number.
     case appCheck(project: String, projectNumber: String? = nil)
 
+    /// What Google's sign-in asks a blocking function of a project: for the function's URL.
+    case blockingEvent(project: String)
+
     /// How many seconds a time of issue may lie in the future. Google's libraries differ here (Node's don't check it,
     /// Python's allow up to 60 s on request). Users must not be locked out because the host's clock is slow; `exp`,
     /// which ends a token, gets no such tolerance.
@@ -30,6 +33,10 @@ package enum TokenKind: Hashable, Sendable {
         case .sessionCookie(let project):
             guard claims["aud"]?.isText(project) == true else { throw .audience }
             guard claims["iss"]?.isText("https://session.firebase.google.com/\(project)") == true else { throw .issuer }
+        case .blockingEvent(let project):
+            // The project's own id is the audience of ID tokens, which clients have.
+            guard claims["aud"]?.text?.contains("://") == true else { throw .audience }
+            guard claims["iss"]?.isText(Self.issuer(of: project)) == true else { throw .issuer }
         case .appCheck(let project, let number):
             guard let audience = claims["aud"], case .array(let audiences) = audience.kind else { throw .audience }
             let accepted = [project, number].compactMap { $0 }.map { "projects/\($0)" }
@@ -52,7 +59,7 @@ package enum TokenKind: Hashable, Sendable {
         guard let expires = claims["exp"]?.seconds, expires > now else { throw .expired }
         guard let issued = claims["iat"]?.seconds, issued <= now + Self.clockSkew else { throw .issuedInFuture }
         switch self {
-        case .appCheck: break
+        case .appCheck, .blockingEvent: break
         case .idToken, .sessionCookie:
             guard let signedIn = claims["auth_time"]?.seconds, signedIn <= now + Self.clockSkew else {
                 throw .authenticatedInFuture
@@ -64,7 +71,7 @@ package enum TokenKind: Hashable, Sendable {
     /// Whether the emulator issues unsigned ones.
     var mayBeUnsigned: Bool {
         switch self {
-        case .idToken, .sessionCookie: true
+        case .idToken, .sessionCookie, .blockingEvent: true
         case .appCheck: false
         }
     }

@@ -48,6 +48,46 @@ import Testing
         #expect(errors.contains("K_SERVICE"))
     }
 
+    /// What Google's sign-in asks, unsigned as an emulator's.
+    @Test func aBlockingFunctionAnswersGooglesSignIn() async throws {
+        func encoded(_ text: String) -> String {
+            Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+                "=", with: "")
+        }
+        func ask(_ bundle: RunningBundle, _ claims: String) async throws -> HTTPAnswer {
+            let token =
+                encoded(#"{"alg":"none","typ":"JWT"}"#) + "." + encoded(claims) + "."
+            return try await bundle.functions.send(
+                "POST", "/onlyCompany", headers: ["Content-Type": "application/json"], #"{"data":{"jwt":"\#(token)"}}"#)
+        }
+        func claims(_ email: String, type: String = "beforeCreate", audience: String = "https://f.example/gate")
+            -> String
+        {
+            """
+            {"iss":"https://securetoken.google.com/demo-shop","aud":"\(audience)","sub":"ada","iat":1700000000,\
+            "exp":4000000000,"event_id":"e1","event_type":"\(type)","ip_address":"203.0.113.1","user_agent":"x",\
+            "sign_in_method":"password","user_record":{"uid":"ada","email":"\(email)","metadata":{"creation_time":1700000000000}}}
+            """
+        }
+        try await RunningBundle.serving(RunningBundle.development) { bundle in
+            let welcome = try await ask(bundle, claims("ada@example.com"))
+            #expect(welcome.status == 200, "\(welcome.text)")
+            let user = welcome.json["userRecord"]
+            #expect(user?["displayName"]?.text == "Member")
+            #expect(user?["updateMask"]?.text == "displayName,customClaims", "\(welcome.text)")
+            let refused = try await ask(bundle, claims("eve@evil.example"))
+            #expect(refused.status == 403)
+            #expect(refused.json["error"]?["message"]?.text == "Only for members of the company.")
+            #expect(try await ask(bundle, claims("ada@example.com", type: "beforeSignIn")).status == 400)
+            // Clients have ID tokens, which are for the project.
+            #expect(try await ask(bundle, claims("ada@example.com", audience: "demo-shop")).status == 401)
+            #expect(try await bundle.functions.send("GET", "/onlyCompany").status == 400)
+        }
+        try await RunningBundle.serving { bundle throws in
+            #expect(try await ask(bundle, claims("ada@example.com")).status == 401)
+        }
+    }
+
     /// The platform's proxy says where a request comes from; others may say anything.
     @Test(arguments: [true, false])
     func theAddressBeforeThePlatformsProxiesCounts(isOnPlatform: Bool) async throws {

@@ -1,6 +1,6 @@
 SHELL := /bin/bash
 CONFIGURATION ?= release
-PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev
+PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev libargon2-dev
 SOURCES := Package.swift Sources Samples Tests Benchmarks
 
 .PHONY: help prepare build serve test soak bench docs format lint protos clean

@@ -46,7 +46,13 @@ let package = Package(
     targets: [
         .target(name: "CFunctionsSystem"),
         // Only the host needs it: workers don't load the library.
-        .target(name: "CPasswordHashing", linkerSettings: [.linkedLibrary("crypt", .when(platforms: [.linux]))]),
+        .target(
+            name: "CPasswordHashing",
+            linkerSettings: [
+                .linkedLibrary("crypt", .when(platforms: [.linux])),
+                // Statically: machines that only run the host needn't have it.
+                .linkedLibrary(":libargon2.a", .when(platforms: [.linux])),
+            ]),
         .target(name: "StrictJSON", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(

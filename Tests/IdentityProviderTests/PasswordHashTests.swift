@@ -5,7 +5,8 @@ import UserStore
 
 @testable import IdentityProvider
 
-/// Hashes as other implementations make them: Python's hashlib and bcrypt, and the example of Firebase's own scrypt.
+/// Hashes as other implementations make them: Python's hashlib and bcrypt, the command `argon2`, and the example of Firebase's
+/// own scrypt.
 @Suite struct PasswordHashTests {
     struct Import: Sendable, CustomTestStringConvertible {
         var parameters: String
@@ -36,6 +37,16 @@ import UserStore
         Import(
             parameters: #""hashAlgorithm":"BCRYPT""#,
             hash: Base64.encode("$2a$05$YX0ltOMuKE0.oZb7it1j1u8mLFz2qKGwNEwPDfjNQMijoqU/UNF3y".utf8), salt: ""),
+        Import(
+            parameters: """
+                "hashAlgorithm":"ARGON2","argon2Parameters":{"hashLengthBytes":24,"hashType":"ARGON2_ID",\
+                "parallelism":2,"iterations":2,"memoryCostKib":1024}
+                """, hash: "QBYhcXpcZQWzSqZ+E01dFnsFoqv3UyaB", salt: "c2FsdHNhbHQ="),
+        Import(
+            parameters: """
+                "hashAlgorithm":"ARGON2","argon2Parameters":{"hashLengthBytes":32,"hashType":"ARGON2_D",\
+                "parallelism":1,"iterations":3,"memoryCostKib":256,"version":"VERSION_10"}
+                """, hash: "vF4qqbp1WG/ZoZp1e0ynhpYyy3jGCfQuAQ2T0psrIt8=", salt: "c2FsdHNhbHQ="),
         Import(parameters: #""hashAlgorithm":"PBKDF_SHA1","rounds":1000"#, hash: "yt7sOMyshzzL7gsbEVoOIsgmyxU="),
         Import(
             parameters: #""hashAlgorithm":"PBKDF2_SHA256","rounds":1000"#,
@@ -77,7 +88,12 @@ import UserStore
 
     @Test(arguments: [
         (#""hashAlgorithm":"ROT13""#, "INVALID_HASH_ALGORITHM : ROT13 is unknown"),
-        (#""hashAlgorithm":"ARGON2""#, "INVALID_HASH_ALGORITHM : ARGON2 is unknown"),
+        (#""hashAlgorithm":"ROT13""#, "INVALID_HASH_ALGORITHM : ROT13 is unknown"),
+        (#""hashAlgorithm":"ARGON2""#, "INVALID_ARGUMENT : argon2Parameters.hashType"),
+        (
+            #""hashAlgorithm":"ARGON2","argon2Parameters":{"hashType":"ARGON2_I","parallelism":4,"iterations":1,"memoryCostKib":31}"#,
+            "INVALID_ARGUMENT : argon2Parameters.memoryCostKib is from 32 to 32768"
+        ),
         (#""hashAlgorithm":"HMAC_SHA256""#, "INVALID_ARGUMENT : HMAC_SHA256 needs signerKey"),
         (#""hashAlgorithm":"HMAC_SHA256","signerKey":"%%""#, "INVALID_ARGUMENT : HMAC_SHA256 needs signerKey"),
         (#""hashAlgorithm":"SHA256""#, "INVALID_ARGUMENT : SHA256 needs the number rounds"),

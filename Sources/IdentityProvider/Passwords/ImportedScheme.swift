@@ -61,6 +61,9 @@ struct ImportedScheme: Sendable {
             kind = .scheme(
                 .scrypt(cost: cost, blockSize: blockSize, parallelism: try number("parallelization", 1...16)),
                 bytes: fields.has("dkLen") ? try number("dkLen", 1...1024) : nil)
+        case "ARGON2":
+            let (parameters, bytes) = try Self.argon2(fields.message("argon2Parameters") ?? .empty)
+            kind = .scheme(.argon2(parameters), bytes: bytes)
         case "BCRYPT": kind = .scheme(.bcrypt, bytes: nil)
         case "PBKDF_SHA1", "PBKDF2_SHA256":
             kind = .scheme(
@@ -68,7 +71,7 @@ struct ImportedScheme: Sendable {
         default:
             guard let digest else {
                 throw IdentityToolkitError(
-                    "INVALID_HASH_ALGORITHM : \(name) is unknown; write SCRYPT, STANDARD_SCRYPT, BCRYPT, PBKDF_SHA1, "
+                    "INVALID_HASH_ALGORITHM : \(name) is unknown; write SCRYPT, STANDARD_SCRYPT, BCRYPT, ARGON2, PBKDF_SHA1, "
                         + "PBKDF2_SHA256, MD5, SHA1, SHA256, SHA512, or HMAC_ before one of the last four.")
             }
             let bytes = digest.hash([]).count
@@ -79,6 +82,37 @@ struct ImportedScheme: Sendable {
                     .digest(digest, rounds: try number("rounds", digest == .md5 ? 0...8192 : 1...8192), order: order),
                     bytes: bytes)
         }
+    }
+
+    /// - Returns: the parameters, and the length of hashes.
+    private static func argon2(
+        _ fields: SignInRequest
+    ) throws(IdentityToolkitError) -> (parameters: Argon2Parameters, bytes: Int) {
+        func number(_ field: String, _ range: ClosedRange<Int64>) throws(IdentityToolkitError) -> Int {
+            let value = try require(
+                fields.integer(field), "INVALID_ARGUMENT : ARGON2 needs the number argon2Parameters.\(field).")
+            try require(
+                range.contains(value),
+                "INVALID_ARGUMENT : argon2Parameters.\(field) is from \(range.lowerBound) to \(range.upperBound).")
+            return Int(value)
+        }
+        let variants: [String: Argon2Parameters.Variant] = ["ARGON2_D": .d, "ARGON2_I": .i, "ARGON2_ID": .id]
+        let variant = try require(
+            fields["hashType"].flatMap { variants[$0] },
+            "INVALID_ARGUMENT : argon2Parameters.hashType is ARGON2_ID, ARGON2_I or ARGON2_D.")
+        let versions: [String: Argon2Parameters.Version] = ["VERSION_10": .v10, "VERSION_13": .v13]
+        let version = try require(
+            versions[fields["version"] ?? "VERSION_13"],
+            "INVALID_ARGUMENT : argon2Parameters.version is VERSION_13 or VERSION_10.")
+        let data = try require(
+            Base64.decodeAnyAlphabet(fields["associatedData"] ?? ""),
+            "INVALID_ARGUMENT : argon2Parameters.associatedData is not base 64.")
+        let parallelism = try number("parallelism", 1...16)
+        let parameters = Argon2Parameters(
+            variant: variant, version: version, iterations: try number("iterations", 1...16),
+            memoryKiB: try number("memoryCostKib", Int64(8 * parallelism)...32_768), parallelism: parallelism,
+            associatedData: data)
+        return (parameters, try number("hashLengthBytes", 4...1024))
     }
 
     /// A password as imports write it.
@@ -95,6 +129,7 @@ struct ImportedScheme: Sendable {
         try require((1...1024).contains(hash.count) && salt.count <= 1024, "passwordHash or salt is too long")
         if let bytes { try require(hash.count == bytes, "passwordHash has \(hash.count) bytes in place of \(bytes)") }
         if scheme == .bcrypt { try require(Self.isBcrypt(hash), "passwordHash is not a bcrypt hash of cost 4 to 15") }
+        if case .argon2 = scheme { try require(salt.count >= 8, "salt has less than 8 bytes") }
         return PasswordHash(scheme: scheme, hash: hash, salt: salt)
     }
 

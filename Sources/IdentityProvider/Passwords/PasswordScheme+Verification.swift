@@ -41,6 +41,8 @@ extension PasswordScheme {
                 from: password, salt: salt, using: digest.function, outputByteCount: expected.count,
                 unsafeUncheckedRounds: max(rounds, 1))
             return key.withUnsafeBytes { Array($0) }
+        case .argon2(let parameters):
+            return try Self.argon2(password, salt: salt, count: expected.count, parameters)
         case .bcrypt:
             var output = [CChar](repeating: 0, count: 128)
             let setting = String(decoding: expected, as: UTF8.self)
@@ -54,6 +56,27 @@ extension PasswordScheme {
         }
     }
 
+    private static func argon2(
+        _ password: [UInt8], salt: [UInt8], count: Int, _ parameters: Argon2Parameters
+    ) throws -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: count)
+        let numbers = functions_argon2_parameters(
+            type: UInt32(parameters.variant.rawValue), version: UInt32(parameters.version.rawValue),
+            iterations: UInt32(clamping: parameters.iterations), memory_kib: UInt32(clamping: parameters.memoryKiB),
+            parallelism: UInt32(clamping: parameters.parallelism))
+        let status = password.withUnsafeBufferPointer { password in
+            salt.withUnsafeBufferPointer { salt in
+                parameters.associatedData.withUnsafeBufferPointer { data in
+                    functions_argon2(
+                        numbers, functions_bytes(password), functions_bytes(salt), functions_bytes(data), &output, count
+                    )
+                }
+            }
+        }
+        guard status == 0 else { throw PasswordHashingError() }
+        return output
+    }
+
     private static func scrypt(
         _ password: [UInt8], salt: [UInt8], count: Int, cost: Int, blockSize: Int, parallelism: Int
     ) throws -> [UInt8] {
@@ -61,6 +84,12 @@ extension PasswordScheme {
             from: password, salt: salt, outputByteCount: count, rounds: cost, blockSize: blockSize,
             parallelism: parallelism, maxMemory: 256 * cost * blockSize + (4 << 20))
         return key.withUnsafeBytes { Array($0) }
+    }
+}
+
+extension functions_bytes {
+    fileprivate init(_ buffer: UnsafeBufferPointer<UInt8>) {
+        self.init(bytes: buffer.baseAddress, count: buffer.count)
     }
 }
 

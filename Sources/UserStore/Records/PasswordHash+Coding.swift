@@ -28,6 +28,11 @@ extension PasswordScheme {
         case 3: self = .digest(try reader.choice(), rounds: try reader.size(), order: try reader.choice())
         case 4: self = .pbkdf2(try reader.choice(), rounds: try reader.size())
         case 5: self = .bcrypt
+        case 6:
+            self = .argon2(
+                Argon2Parameters(
+                    variant: try reader.choice(), version: try reader.choice(), iterations: try reader.size(),
+                    memoryKiB: try reader.size(), parallelism: try reader.size(), associatedData: try reader.blob()))
         case let kind: throw DecodingFailure("there is no password scheme \(kind)")
         }
     }
@@ -57,6 +62,14 @@ extension PasswordScheme {
             writer.write(byte: digest.rawValue)
             writer.write(count: rounds)
         case .bcrypt: writer.write(byte: 5)
+        case .argon2(let parameters):
+            writer.write(byte: 6)
+            writer.write(byte: parameters.variant.rawValue)
+            writer.write(byte: parameters.version.rawValue)
+            for number in [parameters.iterations, parameters.memoryKiB, parameters.parallelism] {
+                writer.write(count: number)
+            }
+            writer.write(blob: parameters.associatedData)
         }
     }
 }

@@ -22,6 +22,37 @@ package enum PasswordScheme: Hashable, Sendable {
     case pbkdf2(PasswordDigest, rounds: Int)
     /// The hash is the whole text, such as `$2b$10$…`.
     case bcrypt
+    case argon2(Argon2Parameters)
+}
+
+package struct Argon2Parameters: Hashable, Sendable {
+    package enum Variant: UInt8, Hashable, Sendable {
+        case d, i, id
+    }
+
+    /// 1.0 or 1.3, as the algorithm writes them.
+    package enum Version: UInt8, Hashable, Sendable {
+        case v10 = 0x10
+        case v13 = 0x13
+    }
+
+    package var variant: Variant
+    package var version: Version
+    package var iterations: Int
+    package var memoryKiB: Int
+    package var parallelism: Int
+    package var associatedData: [UInt8]
+
+    package init(
+        variant: Variant, version: Version, iterations: Int, memoryKiB: Int, parallelism: Int, associatedData: [UInt8]
+    ) {
+        self.variant = variant
+        self.version = version
+        self.iterations = iterations
+        self.memoryKiB = memoryKiB
+        self.parallelism = parallelism
+        self.associatedData = associatedData
+    }
 }
 
 package enum PasswordDigest: UInt8, Hashable, Sendable, CaseIterable {

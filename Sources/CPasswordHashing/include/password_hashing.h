@@ -23,7 +23,7 @@ typedef struct {
     uint32_t parallelism;
 } functions_argon2_parameters;
 
-/* Hashes a password with Argon2, by libargon2, on the calling thread. Returns 0, or -1 if a parameter is impossible, memory is
+/* Hashes a password with Argon2, by libargon2, on the calling thread. Returns 0, or -1 if a parameter is invalid, memory is
    missing, or the system has no Argon2. */
 int functions_argon2(functions_argon2_parameters parameters, functions_bytes password, functions_bytes salt,
                      functions_bytes associated_data, uint8_t *hash, size_t count);

@@ -300,9 +300,8 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "StorageEngine",
                 "SQLiteStorage",
-                "CommitPipeline", "DocumentStore", "DataDirectory", "HostProcess", "TokenVerification",
-                "ServiceAccounts",
-                "Sharing", "GoogleREST",
+                "CommitPipeline", "DocumentStore", "UserStore", "DataDirectory", "HostProcess", "TokenVerification",
+                "ServiceAccounts", "Sharing", "IdentityProvider", "TextFormats", "GoogleREST",
                 "FirestoreJSON", "FirestoreClient", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
                 "EventsAPI", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
@@ -387,7 +386,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "SQLiteStorage", "CommitPipeline",
                 "DocumentStore",
                 "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
-                "ControlProtocol",
+                "IdentityProvider", "ControlProtocol",
                 "HostConfiguration",
                 "Deployments",
                 "ControlAPI", "FunctionsHost",
@@ -755,6 +754,7 @@ let package = Package(
             name: "ControlAPITests",
             dependencies: [
                 "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "UserStore",
                 "ControlProtocol", "ControlAPI", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),

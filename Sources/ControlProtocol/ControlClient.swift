@@ -175,6 +175,7 @@ private struct ExportTail {
         guard line.starts(with: "{\"count\":".utf8), let root = try? JSONNode(parsing: line),
             let count = try? root["count"]?.integer()
         else { return outcome = nil }
-        outcome = DataOutcome(["documents": Int(count)])
+        let users = try? root["users"]?.integer()
+        outcome = DataOutcome(["documents": Int(count), "users": Int(users ?? 0)])
     }
 }

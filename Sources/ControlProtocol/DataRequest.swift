@@ -4,12 +4,34 @@ package import DocumentModel
 package enum DataRequest: Hashable, Sendable {
     /// - Parameter file: an absolute path. The process that has the store open writes the file.
     case backUp(file: String, replacing: Bool)
-    case export([CollectionPath])
+    case export(ExportSelection)
     /// - Parameter clearing: whether all documents are deleted first.
     case importDocuments(clearing: Bool)
     case check(repairing: Bool)
     case compact(whole: Bool)
     case clear
+}
+
+/// The part of the data that an export has.
+package enum ExportSelection: Hashable, Sendable {
+    /// All documents and users.
+    case everything
+    /// The documents of these collections, with everything below them.
+    case collections([CollectionPath])
+    /// The users alone.
+    case users
+
+    /// The collections that are visited; empty for all of them.
+    package var collections: [CollectionPath] {
+        if case .collections(let collections) = self { collections } else { [] }
+    }
+
+    package var hasUsers: Bool {
+        switch self {
+        case .everything, .users: true
+        case .collections: false
+        }
+    }
 }
 
 /// An event during a ``DataRequest``.

@@ -11,7 +11,9 @@ package enum DataWire {
         let (verb, parameters): (String, [(String, String)]) =
             switch request {
             case .backUp(let file, let replacing): ("backup", [("file", file), ("replace", "\(replacing)")])
-            case .export(let collections): ("export", collections.map { ("collection", $0.string) })
+            case .export(.everything): ("export", [])
+            case .export(.collections(let collections)): ("export", collections.map { ("collection", $0.string) })
+            case .export(.users): ("export", [("only", "users")])
             case .importDocuments(let clearing): ("import", [("clear", "\(clearing)")])
             case .check(let repairing): ("check", [("repair", "\(repairing)")])
             case .compact(let whole): ("compact", [("whole", "\(whole)")])
@@ -31,9 +33,13 @@ package enum DataWire {
             }
             return .backUp(file: file, replacing: parameters.has("replace"))
         case "export":
+            if let part = parameters["only"] {
+                guard part == "users" else { throw .invalidArgument("this host doesn't export \(part) alone") }
+                return .export(.users)
+            }
             var collections: [CollectionPath] = []
             for path in parameters.all("collection") { collections.append(try CollectionPath(path)) }
-            return .export(collections)
+            return .export(collections.isEmpty ? .everything : .collections(collections))
         case "import": return .importDocuments(clearing: parameters.has("clear"))
         case "check": return .check(repairing: parameters.has("repair"))
         case "compact": return .compact(whole: parameters.has("whole"))

@@ -20,6 +20,18 @@ package struct HostControl: Sendable {
 }
 
 extension HostControl {
+    /// Sends a request with a body that has a single result.
+    ///
+    /// - Throws: as ``ask(_:as:)``.
+    package func ask<Answer: Decodable>(
+        _ request: ControlRequest, body: [UInt8], as type: Answer.Type
+    ) async throws -> Answer {
+        var answer: Answer?
+        try await exchange(request, body: body, as: type) { answer = $0 }
+        guard let answer else { throw ControlClient.connectionLost }
+        return answer
+    }
+
     /// Sends a request with a body, whose response has several lines.
     ///
     /// - Throws: as ``ask(_:as:)``, or an error of `onLine`.

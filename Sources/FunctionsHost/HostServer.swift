@@ -119,7 +119,7 @@ package final class HostServer: Sendable {
                 logger: logger)
             // Late, so that no other mistake leaves a filled store behind, and before the first port is bound.
             try await imports?.run(
-                DataService(parts.store, database: parts.database),
+                DataService(parts.store, database: parts.database, users: parts.users),
                 directory: isEphemeral ? nil : parts.directory.path, logger: logger)
             gateway = try await Self.gateway(
                 configuration, parts: parts, routes: first.routes, tls: tls, logger: logger)
@@ -170,7 +170,8 @@ package final class HostServer: Sendable {
                     configuration: configuration, rules: parts.rules, store: parts.store, loaded: parts.loadedRules,
                     logger: logger))
         }
-        if let signIn = parts.signIn { services.append(authServer(signIn, servers)) }
+        let toolkit = parts.signIn.map(identityToolkit)
+        if let toolkit { services.append(authServer(toolkit, servers)) }
         if let keys = parts.signIn?.keys {
             services.append(KeyRotation(keys, days: configuration.auth.keyRotationDays, logger: logger))
         }
@@ -180,7 +181,7 @@ package final class HostServer: Sendable {
         let firestore = FirestorePort(
             configuration: configuration, parts: parts, webChannel: webChannel, figures: figures)
         services += firestore.services(servers)
-        services += [MemoryTrim(), gateway, schedules, controlServer(), events, deployments]
+        services += [MemoryTrim(), gateway, schedules, controlServer(toolkit), events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(
@@ -304,8 +305,8 @@ package final class HostServer: Sendable {
             + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
     }
 
-    private func controlServer() -> any Service {
-        let data = DataTopic(service: DataService(parts.store, database: parts.database))
+    private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {
+        let data = DataTopic(service: DataService(parts.store, database: parts.database, users: parts.users))
         let deliveries = DeliveryService(
             parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
@@ -313,6 +314,7 @@ package final class HostServer: Sendable {
             MetricsTopic(text: metricsText),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
             SchedulesTopic(runner: schedules), KeysTopic(parts.serviceAccounts, signing: parts.signIn?.keys),
+            UsersTopic(toolkit.map { UserAdministration($0) }),
             ReleasesTopic(deployments: deployments),
             FunctionsTopic(
                 .init(
@@ -329,9 +331,9 @@ package final class HostServer: Sendable {
             libraryLogger: libraryLogger)
     }
 
-    private func authServer(_ signIn: LocalSignIn, _ servers: PortServers) -> any Service {
+    private func identityToolkit(_ signIn: LocalSignIn) -> IdentityToolkit {
         let isDevelopment = configuration.mode == .development
-        let toolkit = IdentityToolkit(
+        return IdentityToolkit(
             users: parts.users, policy: configuration.mode.tokenPolicy,
             keys: signIn.keys, passwords: signIn.passwords,
             customTokens: isDevelopment
@@ -339,6 +341,9 @@ package final class HostServer: Sendable {
                 : CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) },
             configuration: SignInConfiguration(configuration.auth),
             blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), logger: logger)
+    }
+
+    private func authServer(_ toolkit: IdentityToolkit, _ servers: PortServers) -> any Service {
         let proxies = configuration.trustedProxies
         let port = SignInPort(
             toolkit, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },

@@ -20,9 +20,13 @@ package final class StartImport: Sendable {
         guard directory == nil || !isDone.withLock({ $0 }) else { return }
         do {
             if let directory, try await !data.hasNoDocuments() { throw StartImportError(file: file, filled: directory) }
-            let count = try await data.seed(try FileChunks(file))
+            let imported = try await data.seed(try FileChunks(file))
             isDone.withLock { $0 = true }
-            logger.notice("documents imported", metadata: ["file": "\(file)", "documents": "\(count)"])
+            logger.notice(
+                "documents imported",
+                metadata: [
+                    "file": "\(file)", "documents": "\(imported.documents)", "users": "\(imported.users)",
+                ])
         } catch let error as StartImportError {
             throw error
         } catch {

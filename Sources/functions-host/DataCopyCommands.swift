@@ -64,13 +64,13 @@ struct DataRestoreCommand: AsyncParsableCommand {
 /// `functions-host data export [FILE|-]`
 struct DataExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Writes a snapshot of the documents as lines of JSON.")
+        commandName: "export", abstract: "Writes a snapshot of the documents and users as lines of JSON.")
 
     @OptionGroup var options: DataOptions
 
     @Option(
         name: .customLong("collection"),
-        help: "A collection to export, with everything below its documents; repeatable.")
+        help: "A collection to export, with everything below its documents and without users; repeatable.")
     var collections: [String] = []
 
     @Flag(help: "Replace an existing file.")
@@ -85,15 +85,16 @@ struct DataExportCommand: AsyncParsableCommand {
             let output = try ExportOutput(file, replacing: replace, beside: place)
             do {
                 var lines = 0
-                let outcome = try await place.perform(.export(paths), input: NoChunks()) { event in
+                let outcome = try await place.perform(
+                    .export(paths.isEmpty ? .everything : .collections(paths)), input: NoChunks()
+                ) { event in
                     guard case .lines(let bytes) = event else { return }
                     try output.write(bytes)
                     lines += bytes.count { $0 == UInt8(ascii: "\n") }
-                    report.progress("documents", done: lines, total: nil)
+                    report.progress("lines", done: lines, total: nil)
                 }
                 try output.finish()
-                let count = outcome["documents"]
-                report.result("exported \(count) documents", ["documents": count])
+                report.result("exported \(outcome.content)", outcome.numbers)
             } catch {
                 output.discard()
                 throw error

@@ -8,7 +8,8 @@ import FirestoreClient
 struct DataImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Imports exported documents, or those of a running emulator, and replaces those with the same paths.")
+        abstract: "Imports exported documents and users, or the documents of a running emulator.",
+        discussion: "Documents with the same paths, and users with the same uids, are replaced.")
 
     @OptionGroup var options: DataOptions
 
@@ -63,7 +64,14 @@ struct DataImportCommand: AsyncParsableCommand {
         let outcome = try await place.perform(.importDocuments(clearing: clear), input: input) { event in
             if case .progress(let done, let total) = event { report.progress("documents", done: done, total: total) }
         }
-        let count = outcome["documents"]
-        report.result("imported \(count) documents\(origin)", ["documents": count])
+        report.result("imported \(outcome.content)\(origin)", outcome.numbers)
+    }
+}
+
+extension DataOutcome {
+    /// The documents and users of an export or import, such as `12 documents and 3 users`.
+    var content: String {
+        let (documents, users) = (self["documents"], self["users"])
+        return "\(documents) documents" + (users > 0 ? " and \(users) user\(users == 1 ? "" : "s")" : "")
     }
 }

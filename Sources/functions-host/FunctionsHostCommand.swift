@@ -11,6 +11,7 @@ struct FunctionsHostCommand: AsyncParsableCommand {
             SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
             ResumeCommand.self, MetricsCommand.self, DeployCommand.self, ReleasesCommand.self, RollbackCommand.self,
             UndeployCommand.self, PromoteCommand.self, InitCommand.self, RulesCommand.self, KeysCommand.self,
+            UsersCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 

@@ -38,7 +38,8 @@ struct DataServiceTests {
     private func export(_ store: DocumentStore, _ collections: [String] = []) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
-            .export(try collections.map { try CollectionPath($0) }), input: Pieces()
+            .export(collections.isEmpty ? .everything : .collections(try collections.map { try CollectionPath($0) })),
+            input: Pieces()
         ) { event in
             if case .lines(let lines) = event { bytes += lines }
         }
@@ -124,7 +125,7 @@ struct DataServiceTests {
         for i in 0..<40 { try await set("c/d\(i)", ["t": text], in: store) }
         let service = DataService(store, database: DatabaseID(project: "p"))
         await #expect(throws: Stopped.self) {
-            _ = try await service.perform(.export([]), input: Pieces()) { _ in throw Stopped() }
+            _ = try await service.perform(.export(.everything), input: Pieces()) { _ in throw Stopped() }
         }
         await store.shutdown()
     }

@@ -2,40 +2,54 @@ import DocumentModel
 @testable import ControlProtocol
 @testable import ControlAPI
 import Testing
+import UserStore
 
 struct ImportReaderTests {
     private static let header =
         #"{"format":"functions-host documents","version":1,"project":"old","database":"(default)","readTime":"2026-01-01T00:00:00Z"}"#
+    private static let userHeader = header.replacing(#""version":1"#, with: #""version":2,"users":true"#)
     private static let document = #"{"path":"a/b","fields":{"n":{"integerValue":"1"}}}"#
 
     /// Reads lines as an import does, up to the first that is rejected.
-    private func read(_ lines: [String]) -> (items: [ImportReader.Item], refusal: String?) {
-        var reader = ImportReader(into: DatabaseID(project: "new"))
+    private func read(_ lines: [String]) -> (items: [ImportReader.Item], users: [String], refusal: String?) {
+        var reader = ImportReader(into: DatabaseID(project: "new"), now: 1)
         var items: [ImportReader.Item] = []
+        var users: [String] = []
         do throws(DocumentError) {
             for line in lines {
-                if let item = try reader.read(Array(line.utf8)) { items.append(item) }
+                switch try reader.read(Array(line.utf8)) {
+                case .document(let item): items.append(item)
+                case .user(let user): users.append(user.uid)
+                case nil: break
+                }
             }
             try reader.finish()
         } catch {
             #expect(error.code == .invalidArgument)
-            return (items, error.message)
+            return (items, users, error.message)
         }
-        return (items, nil)
+        return (items, users, nil)
     }
 
     @Test func aCompleteExportIsRead() {
-        let (items, refusal) = read([Self.header, Self.document, #"{"count":1}"#, " \r"])
+        let (items, _, refusal) = read([Self.header, Self.document, #"{"count":1}"#, " \r"])
         #expect(refusal == nil)
         #expect(items.map(\.path.string) == ["a/b"])
         #expect(items.first?.fields == ["n": .integer(1)])
+    }
+
+    @Test func usersAreRead() {
+        let user = #"{"user":{"localId":"ada","email":"Ada@Example.com","createdAt":"7"}}"#
+        let (_, users, refusal) = read([Self.userHeader, Self.document, user, #"{"count":1,"users":1}"#])
+        #expect(refusal == nil)
+        #expect(users == ["ada"])
     }
 
     @Test func referencesToTheExportedDatabaseAreReplacedAtAnyDepth() {
         let reference = #"{"referenceValue":"projects/old/databases/(default)/documents/c/d"}"#
         let foreign = #"{"referenceValue":"projects/other/databases/(default)/documents/c/d"}"#
         let fields = #"{"m":{"mapValue":{"fields":{"l":{"arrayValue":{"values":[\#(reference)]}}}}},"f":\#(foreign)}"#
-        let (items, _) = read([Self.header, #"{"path":"a/b","fields":\#(fields)}"#, #"{"count":1}"#])
+        let (items, _, _) = read([Self.header, #"{"path":"a/b","fields":\#(fields)}"#, #"{"count":1}"#])
         let text = "\(items.first?.fields ?? [:])"
         #expect(text.contains("new") && text.contains("other") && !text.contains("old"))
     }
@@ -45,7 +59,13 @@ struct ImportReaderTests {
             ([], "nothing to import"),
             (["nonsense"], "line 1, column 1"),
             ([#"{"users":[]}"#], "line 1: this is not an export"),
-            ([header.replacing(#""version":1"#, with: #""version":2"#)], "line 1, version: the export has version 2"),
+            ([header.replacing(#""version":1"#, with: #""version":3"#)], "line 1, version: the export has version 3"),
+            ([header, #"{"user":{"localId":"a"}}"#], "line 2: the header announces no users"),
+            ([userHeader, #"{"user":{"email":"a@b.c"}}"#], "line 2, user: localId is missing"),
+            ([userHeader, #"{"user":{"localId":"a","mail":"a@b.c"}}"#], "line 2, user.mail: unknown key"),
+            ([userHeader, #"{"user":{"localId":"a","disabled":"no"}}"#], "line 2, user.disabled: "),
+            ([userHeader, #"{"user":{"localId":"a","passwordHash":"AA=="}}"#], "passwordHash needs a hashAlgorithm"),
+            ([userHeader, #"{"count":0,"users":1}"#], "line 2, users: the export should have 1 users, but has 0"),
             ([header.replacing(#""project":"old","#, with: "")], "line 1: the header has no project"),
             ([header], "the export is incomplete after line 1"),
             ([header, document], "the export is incomplete after line 2"),
@@ -84,7 +104,8 @@ struct ImportReaderTests {
 
     @Test(arguments: [
         DataRequest.backUp(file: "/with space/ü?&=%.sqlite", replacing: true), .backUp(file: "/b", replacing: false),
-        .export([]), .importDocuments(clearing: true), .importDocuments(clearing: false), .check(repairing: true),
+        .export(.everything), .export(.users), .importDocuments(clearing: true), .importDocuments(clearing: false),
+        .check(repairing: true),
         .compact(whole: true), .clear,
     ])
     func requestsRoundTrip(request: DataRequest) throws {

@@ -42,7 +42,8 @@ import Testing
     }
 
     @Test(arguments: [
-        DataRequest.backUp(file: "/tmp/a b.sqlite", replacing: true), .export([]), .importDocuments(clearing: true),
+        DataRequest.backUp(file: "/tmp/a b.sqlite", replacing: true), .export(.everything), .export(.users),
+        .importDocuments(clearing: true),
         .importDocuments(clearing: false), .check(repairing: true), .compact(whole: false), .clear,
     ]) func dataRequestsRoundTrip(request: DataRequest) throws {
         let parts = DataWire.path(request).split(separator: "?", maxSplits: 1)

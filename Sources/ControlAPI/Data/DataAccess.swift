@@ -7,10 +7,11 @@ package import HostConfiguration
 import HostProcess
 import SQLiteStorage
 package import StorageEngine
+import UserStore
 
 /// Runs data commands: through the host that runs on the data directory, or on the store itself if no host does.
 package struct DataAccess: Sendable {
-    private let directory: String
+    package let directory: String
     private let database: DatabaseID
     /// The project that the documents belong to.
     package var project: String { database.project }
@@ -46,9 +47,10 @@ package struct DataAccess: Sendable {
         }
         // With the host's configuration, so that a command doesn't delete history that the host keeps.
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock, commits: commitConfiguration)
+        let users = try UserStore(on: store.pipeline, project: database.project)
         try store.start()
         do {
-            let outcome = try await DataService(store, database: database).perform(
+            let outcome = try await DataService(store, database: database, users: users).perform(
                 request, input: input, onEvent: onEvent)
             await store.shutdown()
             try engine.close()

@@ -1,5 +1,6 @@
 package import DocumentModel
 import DocumentStore
+import UserStore
 
 extension DataService {
     /// Whether the store has no document.
@@ -10,20 +11,48 @@ extension DataService {
         return try found.get().isEmpty
     }
 
-    /// Imports an export into a store without documents: all of it, or nothing.
+    /// Imports an export into a store without documents: all of it, or nothing. If the export has users, the store must
+    /// have none either.
     ///
-    /// The process must not serve anyone yet: if the import fails, all documents of the store are deleted.
+    /// The process must not serve anyone yet: if the import fails, all documents of the store are deleted, and all users
+    /// if there were none before.
     ///
-    /// - Returns: the number of imported documents.
+    /// - Returns: the numbers of imported documents and users.
     /// - Throws: any error of the input, or `DocumentError`, which names the line if one is invalid.
-    package func seed(_ input: some AsyncSequence<[UInt8], any Error> & Sendable) async throws -> Int {
-        var work = DocumentImport(store, database: database, clearing: false)
+    package func seed(_ input: some AsyncSequence<[UInt8], any Error> & Sendable) async throws -> (
+        documents: Int, users: Int
+    ) {
+        let hadUsers = try await hasUsers()
+        var work = DocumentImport(self, clearing: false) { header in
+            guard header.hasUsers, hadUsers else { return }
+            throw DocumentError(
+                .failedPrecondition,
+                "the file has users, and so has the store: delete the data directory, or import the file into the running "
+                    + "host with \"functions-host data import\", which replaces users with the same uids")
+        }
         do {
             try await work.run(input) { _ in }
         } catch {
             _ = try await store.clear()
+            if !hadUsers { try await deleteUsers() }
             throw error
         }
-        return work.imported
+        return (work.imported, work.importedUsers)
+    }
+
+    private func hasUsers() async throws -> Bool {
+        guard let users else { return false }
+        return try await users.read { try !$0.users(after: nil, limit: 1).isEmpty }
+    }
+
+    private func deleteUsers() async throws {
+        guard let users else { return }
+        while true {
+            let uids = try await users.read { try $0.users(after: nil, limit: 500).map(\.uid) }
+            guard !uids.isEmpty else { return }
+            try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
+                for uid in uids { try transaction.delete(uid) }
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ package import StorageEngine
 package import DocumentModel
 package import DocumentStore
 import StrictJSON
+package import UserStore
 
 /// Performs data commands on an open store.
 package struct DataService: Sendable {
@@ -12,10 +13,13 @@ package struct DataService: Sendable {
 
     let store: DocumentStore
     let database: DatabaseID
+    let users: UserStore?
 
-    package init(_ store: DocumentStore, database: DatabaseID) {
+    /// - Parameter users: the users on the same store; nil if it has none.
+    package init(_ store: DocumentStore, database: DatabaseID, users: UserStore? = nil) {
         self.store = store
         self.database = database
+        self.users = users
     }
 
     /// - Parameters:
@@ -32,7 +36,7 @@ package struct DataService: Sendable {
         do {
             switch request {
             case .backUp(let file, let replacing): return try await backUp(file, replacing, cancellation, onEvent)
-            case .export(let collections): return try await export(collections, cancellation, onEvent)
+            case .export(let selection): return try await export(selection, cancellation, onEvent)
             case .importDocuments(let clearing): return try await importDocuments(input, clearing, onEvent)
             case .check(let repairing): return try await check(repairing, cancellation, onEvent)
             case .compact(let whole): return try await compact(whole, cancellation, onEvent)
@@ -59,47 +63,71 @@ package struct DataService: Sendable {
     }
 
     private func export(
-        _ collections: [CollectionPath], _ cancellation: BlockingWork.Cancellation,
+        _ selection: ExportSelection, _ cancellation: BlockingWork.Cancellation,
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let (store, database) = (store, database)
-        let count = try await WorkPipe<DataEvent>.run("data.export", until: cancellation) { send in
+        let hasUsers = users != nil && selection.hasUsers
+        let (count, userCount) = try await WorkPipe<DataEvent>.run("data.export", until: cancellation) { send in
             var text = JSONWriter()
-            var count = 0
-            try store.export(collections) { time in
-                let header = ExportFormat.Header(database: database, readTime: time, collections: collections)
-                ExportFormat.write(header, to: &text)
-            } document: { document in
-                ExportFormat.write(document, to: &text)
-                count += 1
+            var (count, userCount) = (0, 0)
+            func sendIfFull() throws {
                 guard text.bytes.count >= Self.exportChunk else { return }
                 try send(.lines(text.bytes))
                 text = JSONWriter()
             }
-            ExportFormat.writeEnd(count: count, to: &text)
+            func begin(_ time: Timestamp) {
+                let header = ExportFormat.Header(
+                    database: database, readTime: time, collections: selection.collections, hasUsers: hasUsers)
+                ExportFormat.write(header, to: &text)
+            }
+            func end(_ state: any StorageReader) throws {
+                guard hasUsers else { return }
+                try UserSnapshot(state).eachUser { user in
+                    try ExportFormat.write(user, to: &text)
+                    userCount += 1
+                    try sendIfFull()
+                }
+            }
+            if selection == .users {
+                try store.read { time, state in
+                    begin(time)
+                    try end(state)
+                }
+            } else {
+                try store.export(selection.collections, begin: begin) { document in
+                    ExportFormat.write(document, to: &text)
+                    count += 1
+                    try sendIfFull()
+                } end: {
+                    try end($0)
+                }
+            }
+            ExportFormat.writeEnd(count: count, users: hasUsers ? userCount : nil, to: &text)
             try send(.lines(text.bytes))
-            return count
+            return (count, userCount)
         } receive: {
             try await onEvent($0)
         }
-        return DataOutcome(["documents": count])
+        return DataOutcome(["documents": count, "users": userCount])
     }
 
     private func importDocuments(
         _ input: some AsyncSequence<[UInt8], any Error> & Sendable, _ clearing: Bool,
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
-        var work = DocumentImport(store, database: database, clearing: clearing)
+        var work = DocumentImport(self, clearing: clearing)
         do {
             try await work.run(input, onEvent: onEvent)
-        } catch let error as DocumentError where work.hasCleared || work.imported > 0 {
+        } catch let error as DocumentError where work.hasCleared || work.imported + work.importedUsers > 0 {
             let cleared = work.hasCleared ? "the documents from before the import are deleted, at least in part; " : ""
+            let users = work.importedUsers > 0 ? " and \(work.importedUsers) users" : ""
             throw DocumentError(
                 error.code,
-                "\(error.message) (\(cleared)\(work.imported) documents were already imported and stay; "
+                "\(error.message) (\(cleared)\(work.imported) documents\(users) were already imported and stay; "
                     + "it is safe to import again)")
         }
-        return DataOutcome(["documents": work.imported])
+        return DataOutcome(["documents": work.imported, "users": work.importedUsers])
     }
 
     private func check(

@@ -1,6 +1,8 @@
+import CommitPipeline
 import ControlProtocol
 import DocumentModel
 import DocumentStore
+import UserStore
 
 /// One import of an export's lines, and how far it has come when it ends.
 struct DocumentImport {
@@ -11,17 +13,28 @@ struct DocumentImport {
     private let clearing: Bool
     private var reader: ImportReader
     private var target: StoreImport
+    private var users: UserImport
+    private let beginning: (ExportFormat.Header) async throws -> Void
     /// Whether the deletion of the documents from before has begun.
     private(set) var hasCleared = false
     /// The number of documents that are durable.
     var imported: Int { target.imported }
+    /// The number of users that are durable.
+    var importedUsers: Int { users.imported }
 
-    /// - Parameter clearing: whether all documents are deleted once the first line is known to be an export's.
-    init(_ store: DocumentStore, database: DatabaseID, clearing: Bool) {
-        self.store = store
+    /// - Parameters:
+    ///   - clearing: whether all documents are deleted once the first line is known to be an export's.
+    ///   - beginning: called with the first line; an error that it throws ends the import before it has changed anything.
+    init(
+        _ service: DataService, clearing: Bool,
+        beginning: @escaping (ExportFormat.Header) async throws -> Void = { _ in }
+    ) {
+        store = service.store
         self.clearing = clearing
-        reader = ImportReader(into: database)
-        target = StoreImport(store)
+        self.beginning = beginning
+        reader = ImportReader(into: service.database, now: service.store.pipeline.now().microseconds / 1_000_000)
+        target = StoreImport(service.store)
+        users = UserImport(service.users)
     }
 
     /// - Throws: `DocumentError` if a line is invalid, its number in the message, or the store can't commit; any error of
@@ -36,21 +49,27 @@ struct DocumentImport {
             while let line = try lines.next() {
                 let isFirst = reader.header == nil
                 try await add(line)
+                if isFirst, let header = reader.header { try await beginning(header) }
                 guard isFirst, clearing else { continue }
                 hasCleared = true
                 _ = try await store.clear { try await onEvent(.progress(done: $0, total: nil)) }
             }
-            guard target.imported - reported >= Self.importedBetweenEvents else { continue }
-            reported = target.imported
+            let done = target.imported + users.imported
+            guard done - reported >= Self.importedBetweenEvents else { continue }
+            reported = done
             try await onEvent(.progress(done: reported, total: nil))
         }
         if !lines.rest.isEmpty { try await add(Array(lines.rest)) }
         try reader.finish()
         try await target.finish()
+        try await users.finish()
     }
 
     private mutating func add(_ line: [UInt8]) async throws {
-        guard let item = try reader.read(line) else { return }
-        try await target.add(item.path, item.fields)
+        switch try reader.read(line) {
+        case .document(let item): try await target.add(item.path, item.fields)
+        case .user(let user): try await users.add(user, line: reader.line)
+        case nil: break
+        }
     }
 }

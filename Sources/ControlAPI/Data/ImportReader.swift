@@ -1,6 +1,8 @@
 import DocumentModel
 import FirestoreJSON
+import IdentityProvider
 import StrictJSON
+import UserStore
 
 /// Parses the lines of an export strictly. Errors name the line and the field.
 struct ImportReader {
@@ -9,19 +11,30 @@ struct ImportReader {
         var fields: [String: Value]
     }
 
+    enum Entry {
+        case document(Item)
+        case user(UserRecord)
+    }
+
     /// The database of the store that the documents are imported into.
     private let database: DatabaseID
     /// The number of lines read so far.
     private(set) var line = 0
     private(set) var documents = 0
+    private(set) var users = 0
+    /// Seconds since 1970: the time of what a user lacks.
+    private let now: Int64
     private(set) var header: ExportFormat.Header?
     private var isOver = false
 
-    init(into database: DatabaseID) { self.database = database }
+    init(into database: DatabaseID, now: Int64) {
+        self.database = database
+        self.now = now
+    }
 
-    /// - Returns: the line's document; nil if the line is the header or the end.
+    /// - Returns: the line's document or user; nil if the line is the header or the end.
     /// - Throws: `invalidArgument` if the line isn't valid at its position.
-    mutating func read(_ bytes: [UInt8]) throws(DocumentError) -> Item? {
+    mutating func read(_ bytes: [UInt8]) throws(DocumentError) -> Entry? {
         line += 1
         // Editors may add an empty last line.
         if isOver, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) { return nil }
@@ -40,9 +53,14 @@ struct ImportReader {
                 try end(root)
                 return nil
             }
+            if let user = root["user"] {
+                let record = try self.user(root, user, header)
+                users += 1
+                return .user(record)
+            }
             let item = try Self.item(root, from: header.database, to: database)
             documents += 1
-            return item
+            return .document(item)
         } catch {
             let path = root.path(to: error.offset) ?? ""
             throw .invalidArgument("line \(line)\(path.isEmpty ? "" : ", \(path)"): \(error.message)")
@@ -60,13 +78,26 @@ struct ImportReader {
 
     private mutating func end(_ root: JSONNode) throws(JSONProblem) {
         for member in try root.members() {
-            guard member.key == "count" else { throw member.unknown }
+            let (what, found): (String, Int) =
+                switch member.key {
+                case "count": ("documents", documents)
+                case "users": ("users", users)
+                default: throw member.unknown
+                }
             let count = try member.value.integer()
-            guard count == Int64(documents) else {
-                throw member.value.problem("the export should have \(count) documents, but has \(documents)")
+            guard count == Int64(found) else {
+                throw member.value.problem("the export should have \(count) \(what), but has \(found)")
             }
         }
         isOver = true
+    }
+
+    private func user(
+        _ root: JSONNode, _ user: JSONNode, _ header: ExportFormat.Header
+    ) throws(JSONProblem) -> UserRecord {
+        for member in try root.members() where member.key != "user" { throw member.unknown }
+        guard header.hasUsers else { throw root.problem("the header announces no users (\"users\": true)") }
+        return try UserFormat.record(user, now: now)
     }
 
     private static func header(_ root: JSONNode) throws(JSONProblem) -> ExportFormat.Header {
@@ -74,17 +105,19 @@ struct ImportReader {
             throw root.problem("this is not an export; its first line must have \"format\": \"\(ExportFormat.name)\"")
         }
         guard let version = root["version"] else { throw root.problem("the header has no version") }
-        guard try version.integer() == Int64(ExportFormat.version) else {
+        let number = try version.integer()
+        guard (1...Int64(ExportFormat.version)).contains(number) else {
             throw version.problem(
-                "the export has version \(version.summary); this program reads version \(ExportFormat.version)")
+                "the export has version \(version.summary); this program reads versions up to \(ExportFormat.version)")
         }
         guard let project = root["project"], let readTime = root["readTime"] else {
             throw root.problem("the header has no project or readTime")
         }
         let database = try root["database"]?.string() ?? "(default)"
+        let hasUsers = try root["users"]?.boolean() ?? false
         return ExportFormat.Header(
             database: DatabaseID(project: try project.string(), database: database),
-            readTime: try readTime.timestamp())
+            readTime: try readTime.timestamp(), hasUsers: hasUsers && number > 1)
     }
 
     private static func item(

@@ -1,5 +1,5 @@
 import CommitPipeline
-import StorageEngine
+package import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
@@ -9,10 +9,11 @@ extension DocumentStore {
     /// - Parameters:
     ///   - collections: the collections to visit, with everything below their documents; empty for all.
     ///   - begin: called first, with the time.
+    ///   - end: called last, with the state that the documents are from: for other kinds of data.
     /// - Throws: `DocumentError` if the store can't be read, or what the closures throw.
     package func export(
         _ collections: [CollectionPath] = [], begin: (Timestamp) throws -> Void,
-        document: (Document) throws -> Void
+        document: (Document) throws -> Void, end: (any StorageReader) throws -> Void = { _ in }
     ) throws {
         try reading { storage in
             try begin(Timestamp(microseconds: try StoreVersion.read(storage)))
@@ -23,7 +24,15 @@ extension DocumentStore {
                     return true
                 }
             }
+            try end(storage)
         }
+    }
+
+    /// Reads other kinds of data than documents as of one time, in its own read session. Blocks the calling thread.
+    ///
+    /// - Throws: `DocumentError` if the store can't be read, or what the body throws.
+    package func read<Result>(_ body: (Timestamp, any StorageReader) throws -> Result) throws -> Result {
+        try reading { try body(Timestamp(microseconds: try StoreVersion.read($0)), $0) }
     }
 
     /// Runs the body on one state, in a session of its own.

@@ -81,6 +81,15 @@ extension SecondFactor {
         return json
     }
 
+    /// With the secret of an authenticator app, for exports.
+    var jsonWithSecret: JSONObject {
+        var json = json
+        if case .authenticator(let secret, _) = kind {
+            json["totpInfo"] = ["sharedSecretKey": .string(Authenticator.text(of: secret))]
+        }
+        return json
+    }
+
     /// What a client sees before it has proved the second factor.
     var hint: JSONObject {
         var json = outline

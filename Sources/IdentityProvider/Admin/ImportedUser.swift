@@ -1,3 +1,4 @@
+import DocumentModel
 import StrictJSON
 import TextFormats
 import UserStore
@@ -32,7 +33,7 @@ struct ImportProblem: Error, Hashable, Sendable {
 
 /// A user as imports write it.
 struct ImportedUser: Sendable {
-    private let user: UserRecord
+    let user: UserRecord
 
     /// - Parameters:
     ///   - hash: of the raw password, if there is one.
@@ -60,7 +61,7 @@ struct ImportedUser: Sendable {
     }
 
     private static func read(
-        _ fields: SignInRequest, _ scheme: ImportedScheme, _ hash: PasswordHash?, _ now: Int64
+        _ fields: SignInRequest, _ given: ImportedScheme, _ hash: PasswordHash?, _ now: Int64
     ) throws(IdentityToolkitError) -> UserRecord {
         let uid = try require(fields["localId"], "localId is missing")
         try Profile.check(uid: uid)
@@ -84,8 +85,16 @@ struct ImportedUser: Sendable {
             try IDTokenClaims.check(claims)
             user.claims = claims
         }
+        user.initialEmail = fields["initialEmail"].flatMap { Contact.email($0) }
+        user.usesEmailLink = fields.flag("emailLinkSignin") ?? false
+        user.usesCustomToken = fields.flag("customAuth") ?? false
+        user.lastRefreshAt = fields["lastRefreshAt"].flatMap { Timestamp(rfc3339: $0) }.map { $0.microseconds / 1000 }
         if let text = fields["passwordHash"] {
-            user.password = try scheme.password(text, salt: fields["salt"])
+            // Our exports name the scheme of each hash; others have one for all.
+            let scheme = try fields.message("hash").map { own throws(IdentityToolkitError) in
+                try ImportedScheme(own)
+            }
+            user.password = try (scheme ?? given).password(text, salt: fields["salt"])
         } else {
             user.password = hash
         }

@@ -25,9 +25,10 @@ enum Authenticator {
         return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+
     /// The secret in base 32 (RFC 4648), without padding, as apps take it.
     static func text(of secret: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
         var (text, bits, count) = ("", UInt32(0), 0)
         for byte in secret {
             bits = bits << 8 | UInt32(byte)
@@ -39,5 +40,22 @@ enum Authenticator {
         }
         if count > 0 { text.append(alphabet[Int(bits << UInt32(5 - count) & 31)]) }
         return text
+    }
+
+    /// Reads a secret.
+    ///
+    /// - Returns: nil if the text isn't base 32, or the secret has an unusual length.
+    static func secret(in text: String) -> [UInt8]? {
+        var (secret, bits, count) = ([UInt8](), UInt32(0), 0)
+        for character in text where character != "=" {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            bits = bits << 5 | UInt32(value)
+            count += 5
+            if count >= 8 {
+                count -= 8
+                secret.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return (10...64).contains(secret.count) ? secret : nil
     }
 }

@@ -279,10 +279,21 @@ extension SecondFactor {
     ) throws(IdentityToolkitError) -> [SecondFactor] {
         var factors: [SecondFactor] = []
         for fields in given {
-            let number = try require(
-                fields["phoneInfo"].flatMap { Contact.phoneNumber($0) },
-                "INVALID_MFA_PHONE_NUMBER : Invalid format.")
-            guard !factors.contains(where: { $0.phoneNumber == number }) else { continue }
+            let kind: SecondFactor.Kind
+            if let secret = fields.message("totpInfo")?["sharedSecretKey"] {
+                // Exports have it, so that apps keep working.
+                kind = .authenticator(
+                    secret: try require(
+                        Authenticator.secret(in: secret),
+                        "INVALID_ARGUMENT : sharedSecretKey is not a secret of 10 to 64 bytes in base 32."),
+                    lastPeriod: 0)
+            } else {
+                let number = try require(
+                    fields["phoneInfo"].flatMap { Contact.phoneNumber($0) },
+                    "INVALID_MFA_PHONE_NUMBER : Invalid format.")
+                guard !factors.contains(where: { $0.phoneNumber == number }) else { continue }
+                kind = .phone(number)
+            }
             let id = try require(
                 fields["mfaEnrollmentId"] ?? (makesIDs ? Secrets.id() : nil),
                 "INVALID_MFA_ENROLLMENT_ID : mfaEnrollmentId must be defined.")
@@ -292,7 +303,7 @@ extension SecondFactor {
                 SecondFactor(
                     id: id, displayName: fields["displayName"],
                     enrolledAt: enrolledAt.map { $0.microseconds / 1000 } ?? now,
-                    kind: .phone(number)))
+                    kind: kind))
         }
         return factors
     }

@@ -16,7 +16,7 @@ package final class PasswordHasher: Sendable {
     private let scheme: PasswordScheme
     private let state: Mutex<State>
 
-    private static let hashBytes = 32
+    static let hashBytes = 32
     private static let saltBytes = 16
 
     /// - Parameters:

@@ -69,6 +69,10 @@ struct SignInRequest: Sendable {
         }
     }
 
+    mutating func set(_ name: String, to number: Int64) {
+        fields[name] = JSONNode(kind: .integer(number), offset: 0)
+    }
+
     func integer(_ name: String) -> Int64? { try? fields[name]?.integer() }
 
     /// The texts of a field that is a list, or one text.
@@ -96,7 +100,8 @@ struct SignInRequest: Sendable {
         return values.indices.contains(Int(clamping: number)) ? values[Int(number)] : self[name]
     }
 
-    private init?(node: JSONNode) {
+    /// - Returns: nil if the node isn't an object.
+    init?(node: JSONNode) {
         guard case .object(let members) = node.kind else { return nil }
         self.init(members: members)
     }

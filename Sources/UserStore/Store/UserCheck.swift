@@ -9,7 +9,7 @@ struct UserCheck {
 
     init(_ run: CheckRun) {
         self.run = run
-        users = UserSnapshot(storage: run.storage)
+        users = UserSnapshot(run.storage)
     }
 
     /// - Returns: the number of users.

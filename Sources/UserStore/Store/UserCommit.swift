@@ -93,7 +93,7 @@ struct UserRead<Result: Sendable>: SnapshotJob {
     let completion: @Sendable (Swift.Result<Result, any Error>) -> Void
 
     func run(on snapshot: Snapshot) {
-        let result = Swift.Result { try body(UserSnapshot(storage: snapshot.storage)) }
+        let result = Swift.Result { try body(UserSnapshot(snapshot.storage)) }
             .mapError { error in error is DecodingFailure ? DocumentError(from: error) as any Error : error }
         snapshot.complete { [completion] in completion(result) }
     }

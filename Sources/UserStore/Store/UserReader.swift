@@ -1,5 +1,5 @@
 import DocumentModel
-import StorageEngine
+package import StorageEngine
 
 /// Looks up users and what belongs to them, in one state.
 package protocol UserReader {
@@ -67,6 +67,9 @@ extension UserReader {
 package struct UserSnapshot: UserReader {
     let storage: any StorageReader
 
+    /// - Parameter storage: a state of the store that others read too.
+    package init(_ storage: any StorageReader) { self.storage = storage }
+
     package func value(_ key: [UInt8]) throws -> [UInt8]? { try storage.get(.users, key) }
 
     package func keys(startingWith prefix: [UInt8], limit: Int) throws -> [[UInt8]] {
@@ -92,6 +95,14 @@ package struct UserSnapshot: UserReader {
             return users.count < limit
         }
         return users
+    }
+
+    /// Visits all users in the order of their ids.
+    package func eachUser(_ body: (UserRecord) throws -> Void) throws {
+        try storage.scan(.users, UserKeys.all(.user), reverse: false) { key, value in
+            try body(try UserRecord(uid: UserKeys.text(in: key), stored: value))
+            return true
+        }
     }
 
     package func userCount() throws -> Int { try storage.count(.users, UserKeys.all(.user)) }

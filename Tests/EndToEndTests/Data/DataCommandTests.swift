@@ -38,7 +38,7 @@ import Testing
             #expect(online.status == 0)
             let whole = documents(online.output)
             #expect(whole.count == 5)
-            #expect(online.output.split(separator: "\n").last == #"{"count":5}"#)
+            #expect(online.output.split(separator: "\n").last == #"{"count":5,"users":0}"#)
             #expect(whole.contains { $0.contains(Self.rich) })
             let some = try await host.data("export", "--collection", "people/u1/orders", "--collection", "other")
             #expect(documents(some.output).count == 2)

@@ -1,0 +1,106 @@
+import DocumentModel
+import Foundation
+import StrictJSON
+
+/// A directory as `firebase emulators:export` writes it, and `firebase emulators:start --import` reads it. This is its part
+/// about users.
+struct EmulatorExport {
+    private static let metadata = "firebase-export-metadata.json"
+    private static let authDirectory = "auth_export"
+
+    private let directory: String
+    private let part: String
+
+    /// - Returns: nil if the path isn't a directory.
+    /// - Throws: `DocumentError` if the directory isn't such an export, or has no users.
+    init?(_ path: String) throws(DocumentError) {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else {
+            return nil
+        }
+        directory = path
+        guard let bytes = FileManager.default.contents(atPath: path + "/" + Self.metadata) else {
+            throw .invalidArgument("\(path) is not an export of the Firebase emulators: it has no \(Self.metadata)")
+        }
+        guard let json = try? JSONValue(parsing: Array(bytes)) else {
+            throw .invalidArgument("\(path)/\(Self.metadata) is not JSON")
+        }
+        guard let part = json["auth"]?["path"]?.stringValue else {
+            throw .invalidArgument("\(path) has no users: its \(Self.metadata) names no part \"auth\"")
+        }
+        self.part = part
+    }
+
+    var accounts: String { "\(directory)/\(part)/accounts.json" }
+
+    /// The settings of sign-in; nil if the export has none.
+    func settings() throws(DocumentError) -> JSONObject? {
+        let file = "\(directory)/\(part)/config.json"
+        guard let bytes = FileManager.default.contents(atPath: file) else { return nil }
+        guard let settings = (try? JSONValue(parsing: Array(bytes)))?.objectValue else {
+            throw .invalidArgument("\(file) is not a JSON object")
+        }
+        return settings
+    }
+
+    /// The files of tenants' users.
+    func tenantFiles() throws -> [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: "\(directory)/\(part)")) ?? []
+        return files.filter { $0.hasPrefix("accounts-") && $0.hasSuffix(".json") }.sorted()
+    }
+
+    // MARK: Writing
+
+    /// Writes such a directory: under another name, until it is complete.
+    ///
+    /// - Parameters:
+    ///   - path: the directory to create.
+    ///   - replacing: whether it may replace an earlier export.
+    ///   - settings: of sign-in; nil if they aren't known.
+    ///   - accounts: writes the users to the path of a file.
+    static func write(
+        to path: String, replacing: Bool, settings: JSONObject?, accounts: (String) async throws -> Void
+    ) async throws {
+        let files = FileManager.default
+        let isThere = files.fileExists(atPath: path)
+        if isThere {
+            guard replacing else {
+                throw DocumentError(.alreadyExists, "\(path) already exists; use another, or --replace")
+            }
+            guard files.fileExists(atPath: path + "/" + metadata) else {
+                throw DocumentError(.failedPrecondition, "\(path) is not an export that --replace could replace")
+            }
+        }
+        let draft = "\(path).unfinished-\(UUID().uuidString)"
+        do {
+            let only: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+            let part = draft + "/" + authDirectory
+            try files.createDirectory(atPath: part, withIntermediateDirectories: true, attributes: only)
+            try await accounts(part + "/accounts.json")
+            if let settings { try write(.object(settings), to: part + "/config.json") }
+            let version = JSONValue.string("functions-host")
+            try write(
+                ["version": version, "auth": ["version": version, "path": .string(authDirectory)]],
+                to: draft + "/" + metadata)
+            if isThere {
+                let old = "\(path).replaced-\(UUID().uuidString)"
+                try files.moveItem(atPath: path, toPath: old)
+                try files.moveItem(atPath: draft, toPath: path)
+                try files.removeItem(atPath: old)
+            } else {
+                try files.moveItem(atPath: draft, toPath: path)
+            }
+        } catch {
+            try? files.removeItem(atPath: draft)
+            throw error
+        }
+    }
+
+    private static func write(_ json: JSONValue, to file: String) throws {
+        let bytes = Data(try json.serialized() + [UInt8(ascii: "\n")])
+        guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o600])
+        else {
+            throw DocumentError(.unavailable, "\(file) can't be written")
+        }
+    }
+}

@@ -24,6 +24,15 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
             nanoseconds: Int32((remainder < 0 ? remainder + 1_000_000 : remainder) * 1000))
     }
 
+    /// Milliseconds since 1970. A time outside of the years 1 to 9999 becomes the nearest in them.
+    package init(milliseconds: Int64) {
+        let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let time = Timestamp(
+            seconds: remainder < 0 ? quotient - 1 : quotient,
+            nanoseconds: Int32((remainder < 0 ? remainder + 1000 : remainder) * 1_000_000))
+        self = min(max(time, Self.earliest), Self.latest)
+    }
+
     /// Microseconds since 1970; higher precision is truncated. A time that 64 bits can't hold is the nearest that they
     /// can.
     public var microseconds: Int64 {

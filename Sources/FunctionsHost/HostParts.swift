@@ -16,6 +16,7 @@ import TokenVerification
 import UserStore
 import Workers
 import Logging
+import NIOCore
 
 /// The host's long-lived parts that its servers use, opened in the order of their dependencies.
 package struct HostParts: Sendable {
@@ -120,7 +121,9 @@ struct LocalSignIn: Sendable {
     init(_ configuration: HostConfiguration, directory: String) throws {
         keys = configuration.signsTokens ? try SigningKeys(in: directory) : nil
         // 1 KiB of memory for each unit of the cost.
-        passwords = PasswordHasher(cost: configuration.auth.passwords.hashMiB << 10)
+        passwords = PasswordHasher(
+            cost: configuration.auth.passwords.hashMiB << 10,
+            threads: configuration.auth.passwords.threads ?? max(1, System.coreCount / 2))
     }
 }
 

@@ -58,7 +58,8 @@ package struct PortRules: Sendable {
         if head.uri.split(separator: "/").first == "emulator" { return true }
         return head.headers["Authorization"].contains { value in
             let words = value.utf8.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
-            return words.count == 2 && words[1].elementsEqual("owner".utf8)
+            // The auth port takes "owner" in any case, as the emulator does.
+            return words.count == 2 && words[1].count == 5 && String(words[1])?.lowercased() == "owner"
                 && String(words[0])?.lowercased() == "bearer"
         }
     }

@@ -27,7 +27,7 @@ enum ConfigurationKeys {
         "passwords", "attempts", "providers",
     ]
     static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize"]
-    static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB"]
+    static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB", "threads"]
     static let attempts = ["perAccount", "perAddress"]
     static let alerts = ["webhook"]
     static let releases = ["keep"]

@@ -77,6 +77,7 @@ extension ConfigurationReader {
         for (key, field) in flags {
             if let flag = object[key].flatMap({ boolean($0) }) { passwords[keyPath: field] = flag }
         }
+        passwords.threads = object["threads"].flatMap { integer($0, 1...256, "a number of threads") }
         if let node = object["hashMiB"], let size = integer(node, 1...256, "a size in MiB") {
             if size & (size - 1) == 0 {
                 passwords.hashMiB = size

@@ -63,6 +63,8 @@ extension HostConfiguration {
         package var symbol = false
         /// The memory of one hash in MiB: a power of two. Its time grows with it.
         package var hashMiB = 32
+        /// How many hashes are computed at the same time; nil for half the processors.
+        package var threads: Int?
 
         package init() {}
     }

@@ -73,6 +73,15 @@ package struct IdentityToolkit: Sendable {
         var provider: String
         var signedInAt: Int64
         var claims: JSONObject
+
+        /// The second factor that was proved, if the user still has it.
+        func secondFactor(of user: UserRecord) -> SignInSession.Factor? {
+            guard let firebase = claims["firebase"], let kind = firebase["sign_in_second_factor"]?.stringValue,
+                let id = firebase["second_factor_identifier"]?.stringValue,
+                user.secondFactors.contains(where: { $0.id == id })
+            else { return nil }
+            return SignInSession.Factor(id: id, kind: kind)
+        }
     }
 
     /// Verifies an ID token. Whether its user exists is for ``user(of:in:)``.

@@ -22,7 +22,7 @@ package struct EarlierUsersFile: Sendable {
         while true {
             let (users, tokens) = try await page(of: file, after: last)
             guard let lastUser = users.last else { break }
-            try await store.commit { transaction in
+            try await store.commit(in: OperationContext(firesEvents: false)) { transaction in
                 for user in users where try transaction.user(user.uid) == nil { try transaction.insert(user) }
                 for (hash, token) in tokens { try transaction.insert(token, hash: hash) }
             }

@@ -132,7 +132,12 @@ import TextFormats
             let token = try issuer.token(claims)
             #expect(try await enter(host, "oidc.id", ["id_token": token, "nonce": "raw"]).status == 200)
             let without = try issuer.token(Self.claims)
+            var plain = Self.claims
+            plain["nonce"] = "raw"
+            let readable = try issuer.token(plain)
             for fields in [
+                // Whoever sees the token could send what is in it.
+                ["id_token": readable, "nonce": "raw"],
                 ["id_token": token], ["id_token": token, "nonce": "other"], ["id_token": without, "nonce": "raw"],
             ] {
                 let answer = try await enter(host, "oidc.id", fields)

@@ -65,6 +65,8 @@ import Testing
     @Test(arguments: [
         ("Ada@Example.COM", "ada@example.com"), ("a+b@c", "a+b@c"), ("nomail", nil), ("@c", nil), ("a@", nil),
         ("a@b@c", nil), ("a b@c", nil), ("a@c\n", nil), ("", nil),
+        // The Kelvin sign, and a letter with its accent apart: they would become, or equal, those of other addresses.
+        ("mi\u{212A}e@c", nil), ("e\u{301}@c", nil), ("\u{E9}@c", "\u{E9}@c"), ("\u{C9}@c", "\u{C9}@c"),
     ]) func addressesAreKeptInLowerCase(text: String, expected: String?) {
         #expect(Contact.email(text) == expected)
     }

@@ -149,7 +149,7 @@ import UserStore
             clock.advance(by: .seconds(1))
             #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
             #expect(
-                try await host.refresh(successor, from: "198.51.100.1").body.errorMessage == "INVALID_REFRESH_TOKEN")
+                try await host.refresh(successor, from: "198.51.100.1").body.errorMessage == "TOKEN_EXPIRED")
         }
     }
 

@@ -36,7 +36,8 @@ struct UserFormatTests {
             scheme == .bcrypt
             ? Array("$2b$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234".utf8)
             : [UInt8](repeating: 250, count: count)
-        user.password = PasswordHash(scheme: scheme, hash: hash, salt: scheme == .bcrypt ? [] : [255, 254, 1, 2, 3, 4, 5, 6])
+        user.password = PasswordHash(
+            scheme: scheme, hash: hash, salt: scheme == .bcrypt ? [] : [255, 254, 1, 2, 3, 4, 5, 6])
         user.passwordUpdatedAt = 5
         user.usesEmailLink = true
         user.usesCustomToken = true

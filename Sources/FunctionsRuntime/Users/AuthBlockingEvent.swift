@@ -250,7 +250,7 @@ private struct BlockingUser: Decodable {
     }
 
     var record: UserRecord {
-        func time(_ milliseconds: Int64?) -> Timestamp? { milliseconds.map { Timestamp(microseconds: $0 * 1000) } }
+        func time(_ milliseconds: Int64?) -> Timestamp? { milliseconds.map { Timestamp(milliseconds: $0) } }
         return UserRecord(
             uid: uid, email: email, emailVerified: email_verified ?? false, displayName: display_name,
             photoURL: photo_url, phoneNumber: phone_number, disabled: disabled ?? false,

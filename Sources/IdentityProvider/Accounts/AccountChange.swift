@@ -104,6 +104,17 @@ struct AccountChange: Sendable {
     }
 }
 
+extension IdentityToolkit {
+    /// Gives an account, whose address was not verified, to a person who has proved to own the address. Another one may have made
+    /// it: nothing remains with which that one could sign in.
+    func handOver(_ user: inout UserRecord, in transaction: UserTransaction) throws {
+        (user.password, user.phoneNumber, user.identities, user.secondFactors) = (nil, nil, [], [])
+        user.usesEmailLink = false
+        user.validSince = transaction.seconds
+        try transaction.endSessions(of: user.uid)
+    }
+}
+
 extension UserRecord {
     /// Adds an identity, or replaces that of the same provider.
     mutating func set(_ identity: ProviderIdentity) {

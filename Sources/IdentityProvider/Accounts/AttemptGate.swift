@@ -33,7 +33,7 @@ final class AttemptGate: Sendable {
     /// - Parameter now: Seconds since 1970.
     /// - Throws: an ``IdentityToolkitError`` during a pause. If it doesn't, the attempt ends with ``end(_:)``.
     func begin(_ subjects: [Subject], in reader: some UserReader, now: Int64) throws {
-        let failed = try subjects.map { try reader.attempts($0.name) }
+        let failed = try subjects.map { try reader.attempts($0.name)?.faded(at: now) }
         let mayGoOn = inProgress.withLock { inProgress in
             for (subject, failed) in zip(subjects, failed) {
                 let count = (failed?.count ?? 0) + inProgress[subject.name, default: 0]
@@ -61,8 +61,9 @@ final class AttemptGate: Sendable {
 
     func fail(_ subjects: [Subject], in transaction: UserTransaction) throws {
         for subject in subjects {
-            var attempts = try transaction.attempts(subject.name) ?? FailedAttempts(count: 0, lastAt: 0)
-            if attempts.lastAt < transaction.seconds - FailedAttempts.keptFor { attempts.count = 0 }
+            var attempts =
+                try transaction.attempts(subject.name)?.faded(at: transaction.seconds)
+                ?? FailedAttempts(count: 0, lastAt: 0)
             attempts.count += 1
             attempts.lastAt = transaction.seconds
             transaction.setAttempts(attempts, of: subject.name)

@@ -10,6 +10,7 @@ extension IdentityToolkit {
     /// Signs in the user that server code names, who may be new.
     func signInWithCustomToken(_ call: SignInCall) async throws -> JSONObject {
         let payload = try customTokenPayload(try require(call["token"], "MISSING_CUSTOM_TOKEN"))
+        if payload["tenant_id"].map({ !$0.isNull }) == true { throw Self.noTenants }
         let uid = try require(Self.text(payload["uid"]) ?? Self.text(payload["user_id"]), "MISSING_IDENTIFIER")
         try Profile.check(uid: uid)
         var claims: String?

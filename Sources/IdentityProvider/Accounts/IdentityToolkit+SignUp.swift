@@ -45,7 +45,7 @@ extension IdentityToolkit {
             user.email = email
             user.isEmailVerified = false
             if let name { user.displayName = name }
-            setPassword(hash, of: &user, in: transaction)
+            try setPassword(hash, of: &user, in: transaction)
             return .signIn(
                 SignInCandidate(
                     user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil,
@@ -88,7 +88,7 @@ extension IdentityToolkit {
             user.isDisabled = fields.flag("disabled") ?? false
             user.secondFactors += try SecondFactor.list(
                 fields.messages("mfaInfo"), at: transaction.milliseconds, makesIDs: true)
-            if let password { setPassword(password, of: &user, in: transaction) }
+            if let password { try setPassword(password, of: &user, in: transaction) }
             if caller == nil { try transaction.insert(user) } else { try transaction.update(user) }
             return user
         }
@@ -105,9 +105,10 @@ extension IdentityToolkit {
     }
 
     /// A new password ends the sign-ins from before it.
-    func setPassword(_ hash: PasswordHash, of user: inout UserRecord, in transaction: UserTransaction) {
+    func setPassword(_ hash: PasswordHash, of user: inout UserRecord, in transaction: UserTransaction) throws {
         user.password = hash
         user.passwordUpdatedAt = transaction.milliseconds
         user.validSince = transaction.seconds
+        try transaction.endSessions(of: user.uid)
     }
 }

@@ -24,9 +24,12 @@ extension IdentityToolkit {
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
             var user = old
             try change.apply(to: &user, isAnonymous: caller?.provider == "anonymous", in: transaction)
-            if let password { setPassword(password, of: &user, in: transaction) }
+            if let password { try setPassword(password, of: &user, in: transaction) }
             let hasNewEmail = change.email != nil && user.email != old.email
-            if hasNewEmail, change.validSince == nil { user.validSince = transaction.seconds }
+            if hasNewEmail {
+                user.validSince = change.validSince ?? transaction.seconds
+                try transaction.endSessions(of: user.uid)
+            }
             try transaction.update(user)
             var recovered: MailAction?
             if hasNewEmail, caller?.provider != "anonymous", let email = user.initialEmail, email != user.email {
@@ -40,6 +43,7 @@ extension IdentityToolkit {
             var candidate = SignInCandidate(user: user, isNew: false, provider: provider, asksForSecondFactor: false)
             // Tokens from before are revoked, so these begin a sign-in.
             candidate.signedInAt = nil
+            candidate.secondFactor = caller.secondFactor(of: user)
             guard case .signedIn(let signedIn) = try complete(candidate, from: call.origin, in: transaction) else {
                 return (user, nil, recovered)
             }

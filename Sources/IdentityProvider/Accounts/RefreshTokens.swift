@@ -4,6 +4,8 @@ import UserStore
 extension IdentityToolkit {
     /// How long the predecessor of a token may still be used after the token was: other tabs of a browser may have it.
     static let successionGrace: Int64 = 60
+    /// How many successors of one token may be lost on their way.
+    static let maxLostSuccessors = 8
 
     /// - Returns: the token's text, which isn't stored.
     func insertRefreshToken(
@@ -22,7 +24,8 @@ extension IdentityToolkit {
     /// Issues a new ID token.
     ///
     /// The refresh token stays good, as with Google. One that is used from another address than before gets a successor;
-    /// if it comes again once the successor is in use, it was copied, and no token of the sign-in is good any more.
+    /// if it comes again once the successor is in use, it was copied, and no token of the sign-in is good any more. So it is
+    /// if it comes again and again from other addresses, and no successor is ever used.
     func refresh(_ call: SignInCall) async throws -> JSONObject {
         let grant = try require(call["grantType"], "MISSING_GRANT_TYPE")
         try require(grant == "refresh_token", "INVALID_GRANT_TYPE")
@@ -49,8 +52,11 @@ extension IdentityToolkit {
         guard var token = try transaction.refreshToken(hash) else {
             let uid = text.lastIndex(of: ".").map { String(text[..<$0]) }
             // Its text has a uid in front; an invented one may have anything there.
-            let isDeleted = try uid.map { try $0.utf8.count <= 512 && !$0.isEmpty && transaction.user($0) == nil }
-            throw IdentityToolkitError(isDeleted == true ? "USER_NOT_FOUND" : "INVALID_REFRESH_TOKEN")
+            guard let uid, (1...512).contains(uid.utf8.count) else {
+                throw IdentityToolkitError("INVALID_REFRESH_TOKEN")
+            }
+            // A token that has ended: clients sign out on both codes, and would try for ever on another.
+            throw IdentityToolkitError(try transaction.user(uid) == nil ? "USER_NOT_FOUND" : "TOKEN_EXPIRED")
         }
         let session = token.session
         var user = try require(try transaction.user(session.uid), "USER_NOT_FOUND")
@@ -60,23 +66,35 @@ extension IdentityToolkit {
             try transaction.endFamily(token.family, of: user.uid)
             return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
         }
-        // The client has its successor now.
-        if let predecessor = token.predecessor {
-            if var old = try transaction.refreshToken(predecessor) {
-                old.supersededAt = old.supersededAt ?? transaction.seconds
-                transaction.update(old, hash: predecessor)
+        if let predecessor = token.predecessor, var old = try transaction.refreshToken(predecessor),
+            old.supersededAt == nil
+        {
+            // The client has this one now. Of its predecessors, one remains, to notice a copy of it.
+            old.supersededAt = transaction.seconds
+            for other in old.successors where other != hash {
+                if let lost = try transaction.refreshToken(other) { transaction.delete(lost, hash: other) }
             }
-            token.predecessor = nil
-            transaction.update(token, hash: hash)
+            if let older = old.predecessor, let token = try transaction.refreshToken(older) {
+                transaction.delete(token, hash: older)
+            }
+            (old.predecessor, old.successors) = (nil, [])
+            transaction.update(old, hash: predecessor)
         }
         var newest = text
         if !token.origin.isEmpty, token.origin != origin {
+            guard token.successors.count < Self.maxLostSuccessors else {
+                try transaction.endFamily(token.family, of: user.uid)
+                return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
+            }
             newest = session.uid + "." + Secrets.text()
+            let successor = Secrets.hash(newest)
             try transaction.insert(
                 RefreshToken(
                     session: session, issuedAt: token.issuedAt, family: token.family, origin: origin,
                     predecessor: hash),
-                hash: Secrets.hash(newest))
+                hash: successor)
+            token.successors.append(successor)
+            transaction.update(token, hash: hash)
         }
         user.lastRefreshAt = transaction.milliseconds
         try transaction.update(user)

@@ -118,14 +118,6 @@ extension SecondFactor {
     }
 }
 
-extension Timestamp {
-    /// A stored time may be any number.
-    init(milliseconds: Int64) {
-        let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
-        self.init(microseconds: overflow ? 0 : microseconds)
-    }
-}
-
 extension Base64URL {
     /// With padding, as Google's APIs write bytes.
     static func encodePadded(_ bytes: [UInt8]) -> String {

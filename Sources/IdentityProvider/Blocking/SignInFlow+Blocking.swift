@@ -68,7 +68,7 @@ extension IdentityToolkit {
     private func ask(
         for candidate: SignInCandidate, by method: SignInMethod, _ call: SignInCall
     ) async throws -> Approval {
-        var approval = Approval(uid: candidate.user.uid, isNew: candidate.isNew, changes: [])
+        var approval = Approval(user: candidate.user, isNew: candidate.isNew, changes: [])
         guard candidate.isBlockable else { return approval }
         var user = candidate.user
         if candidate.isNew { try await ask(.beforeCreate, &user, method, call, &approval) }
@@ -96,9 +96,20 @@ extension IdentityToolkit {
 
     /// What functions have approved, for whom.
     private struct Approval: Sendable {
-        var uid: String
+        var user: UserRecord
         var isNew: Bool
         var changes: [BlockingChanges]
+
+        /// Whether functions have seen this user, apart from times, which each proposal sets again.
+        func covers(_ candidate: SignInCandidate) -> Bool {
+            var seen = candidate.user
+            seen.createdAt = user.createdAt
+            seen.lastSignInAt = user.lastSignInAt
+            seen.lastRefreshAt = user.lastRefreshAt
+            seen.passwordUpdatedAt = user.passwordUpdatedAt
+            seen.validSince = user.validSince
+            return isNew == candidate.isNew && seen == user
+        }
     }
 
     /// Something else happens than was approved.
@@ -114,10 +125,7 @@ extension IdentityToolkit {
             case .failure(let error): return .failure(error)
             case .signIn(var candidate):
                 if let approval {
-                    // A new user has another id each time, which functions have seen.
-                    guard approval.isNew == candidate.isNew, approval.uid == candidate.user.uid else {
-                        throw OutdatedApproval()
-                    }
+                    guard approval.covers(candidate) else { throw OutdatedApproval() }
                     for changes in approval.changes {
                         changes.apply(to: &candidate.user)
                         candidate.claims = changes.sessionClaims ?? candidate.claims

@@ -19,8 +19,7 @@ extension IdentityToolkit {
             if let known, let linked { try require(known.uid == linked.uid, "EMAIL_EXISTS") }
             transaction.delete(stored, hash: Secrets.hash(code))
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
-            // Whoever set the password of an address that wasn't verified may not own the address.
-            if known != nil, !user.isEmailVerified { user.password = nil }
+            if known != nil, linked == nil, !user.isEmailVerified { try handOver(&user, in: transaction) }
             user.email = email
             user.isEmailVerified = true
             user.usesEmailLink = true

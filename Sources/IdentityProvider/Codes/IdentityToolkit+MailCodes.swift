@@ -168,12 +168,11 @@ extension IdentityToolkit {
             let subjects = attempts.subjects(account: action.email, address: call.origin.address)
             try await users.commit { transaction in
                 let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
-                var user = try userOfCode(action, in: transaction)
+                var user = try userOfCode(stored, action, in: transaction)
                 transaction.delete(stored, hash: Secrets.hash(code))
-                // Another person may have linked providers before the address was verified.
-                if !user.isEmailVerified { user.identities = [] }
+                if !user.isEmailVerified { try handOver(&user, in: transaction) }
                 user.isEmailVerified = true
-                setPassword(hash, of: &user, in: transaction)
+                try setPassword(hash, of: &user, in: transaction)
                 try transaction.update(user)
                 try attempts.succeed(subjects, in: transaction)
             }
@@ -191,7 +190,7 @@ extension IdentityToolkit {
     func apply(_ code: String) async throws -> JSONObject {
         let (user, newEmail) = try await users.commit { transaction in
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
-            var user = try userOfCode(action, in: transaction)
+            var user = try userOfCode(stored, action, in: transaction)
             switch action.kind {
             case .passwordReset, .emailSignIn: throw IdentityToolkitError.invalidCode
             case .verifyEmail: user.isEmailVerified = true
@@ -200,8 +199,14 @@ extension IdentityToolkit {
                 user.email = action.newEmail
                 user.isEmailVerified = true
             case .recoverEmail:
+                // Who has changed the address may know the password.
+                user.password = nil
                 user.email = action.email
                 user.isEmailVerified = true
+            }
+            if user.email != action.email || action.kind == .recoverEmail {
+                user.validSince = transaction.seconds
+                try transaction.endSessions(of: user.uid)
             }
             transaction.delete(stored, hash: Secrets.hash(code))
             try transaction.update(user)
@@ -212,13 +217,18 @@ extension IdentityToolkit {
         return answer
     }
 
-    /// The user that a code is about. If the address has changed since, the code is no longer good.
-    private func userOfCode(_ action: MailAction, in transaction: UserTransaction) throws -> UserRecord {
+    /// The user that a code is about. If the address has changed since, the code is no longer good; neither is one for a
+    /// password or another address, if the user's sign-ins were ended since.
+    private func userOfCode(
+        _ code: OneTimeCode, _ action: MailAction, in transaction: UserTransaction
+    ) throws -> UserRecord {
         guard let uid = action.uid, let user = try transaction.user(uid) else { throw IdentityToolkitError.invalidCode }
-        if action.kind == .recoverEmail {
-            try require(user.email != action.email, "INVALID_OOB_CODE")
-        } else {
-            try require(user.email == action.email, "INVALID_OOB_CODE")
+        switch action.kind {
+        case .recoverEmail: try require(user.email != action.email, "INVALID_OOB_CODE")
+        case .verifyEmail, .emailSignIn: try require(user.email == action.email, "INVALID_OOB_CODE")
+        case .passwordReset, .verifyAndChangeEmail:
+            try require(
+                user.email == action.email && code.createdAt / 1000 >= user.validSince ?? 0, "INVALID_OOB_CODE")
         }
         return user
     }

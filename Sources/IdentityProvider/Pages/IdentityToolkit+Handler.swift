@@ -24,12 +24,19 @@ extension IdentityToolkit {
             }
         }
         return isDevelopment
-            ? try await choicePage(provider) : try await departurePage(provider, call)
+            ? try await choicePage(provider, call) : try await departurePage(provider, call)
+    }
+
+    /// The parameters that were checked, for the page's script: of repeated ones it might read others.
+    private func asked(_ call: SignInCall) -> String {
+        let fields = call.query.sorted { $0.key < $1.key }
+            .map { "\(PercentEncoding.encoded($0.key))=\(PercentEncoding.encoded($0.value))" }
+        return Page.escaped(fields.joined(separator: "&"))
     }
 
     // MARK: Development
 
-    private func choicePage(_ provider: String) async throws -> Response {
+    private func choicePage(_ provider: String, _ call: SignInCall) async throws -> Response {
         let known = try await users.read { try $0.identities(of: provider, limit: Self.offered) }
         let accounts = known.map { identity in
             var claims: JSONObject = ["sub": .string(identity.rawID), "email_verified": true]
@@ -53,7 +60,7 @@ extension IdentityToolkit {
             <input id="name">
             <button>Sign in</button>
             </form>
-            <p id="problem" role="alert"></p>
+            <p id="problem" role="alert" data-asked="\(asked(call))"></p>
             """
         return Page(
             title: "Sign in with \(provider)", body: body, script: Self.resultScript + Self.choiceScript
@@ -86,7 +93,7 @@ extension IdentityToolkit {
         let request = AuthorizationRequest(config, at: endpoint, handler: base + "/emulator/auth/handler", call)
         let body = """
             <p id="problem" role="alert" data-address="\(Page.escaped(request.address))" \
-            data-nonce="\(request.hasNonce)">Going on to \(Page.escaped(provider))</p>
+            data-asked="\(asked(call))" data-nonce="\(request.hasNonce)">Going on to \(Page.escaped(provider))</p>
             """
         return Page(title: "Sign-in", body: body, script: Self.departureScript).response
     }
@@ -143,7 +150,7 @@ extension IdentityToolkit {
         """
 
     private static let choiceScript = """
-        var asked = new URLSearchParams(location.search);
+        var asked = new URLSearchParams(document.getElementById('problem').dataset.asked);
         function finish(claims) {
           pass(asked, { providerId: asked.get('providerId'), id_token: JSON.stringify(claims) }, null);
         }
@@ -176,7 +183,7 @@ extension IdentityToolkit {
         var state = secret(), nonce = secret();
         if (!crypto.subtle) page.textContent = 'Sign-in needs https.';
         else crypto.subtle.digest('SHA-256', new TextEncoder().encode(nonce)).then(function (digest) {
-          sessionStorage['functions-host:sign-in:' + state] = JSON.stringify({ asked: location.search, nonce: nonce });
+          sessionStorage['functions-host:sign-in:' + state] = JSON.stringify({ asked: page.dataset.asked, nonce: nonce });
           var address = new URL(page.dataset.address);
           address.searchParams.set('state', state);
           if (page.dataset.nonce === 'true') address.searchParams.set('nonce', hexadecimal(new Uint8Array(digest)));

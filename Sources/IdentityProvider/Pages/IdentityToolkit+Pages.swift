@@ -32,12 +32,14 @@ extension IdentityToolkit {
             let action = try await users.read { try mailAction(code, in: $0, now: now()).action }
             guard action.kind == mode else { throw IdentityToolkitError.invalidCode }
             var fields = ["oobCode": code]
+            // In production only a form changes something: programs that look at mails open links too.
+            let mayChange = call.isPost || isDevelopment
             if mode == .passwordReset {
-                guard let password = value("newPassword") else {
+                guard mayChange, let password = value("newPassword") else {
                     return try passwordForm(action, code, continueURL, call)
                 }
                 fields["newPassword"] = password
-            } else if call.readsHTML, !call.isPost, !isDevelopment {
+            } else if !mayChange {
                 return confirmation(action, code, continueURL)
             }
             let request = SignInRequest(fields)
@@ -92,7 +94,7 @@ extension IdentityToolkit {
     private func passwordForm(
         _ action: MailAction, _ code: String, _ continueURL: String?, _ call: SignInCall
     ) throws -> Response {
-        guard call.readsHTML else {
+        guard call.readsHTML || !isDevelopment else {
             return try failure(
                 "newPassword is missing.", hint: "Add &newPassword= and the new password to the link.", call)
         }
@@ -106,7 +108,7 @@ extension IdentityToolkit {
             <button>Save</button>
             </form>
             """
-        return Page(title: "Choose a new password", body: body).response
+        return Page(title: "Choose a new password", body: body, formTargets: formTargets(continueURL)).response
     }
 
     private func confirmation(_ action: MailAction, _ code: String, _ continueURL: String?) -> Response {
@@ -123,7 +125,13 @@ extension IdentityToolkit {
             <button>\(button)</button>
             </form>
             """
-        return Page(title: title, body: body).response
+        return Page(title: title, body: body, formTargets: formTargets(continueURL)).response
+    }
+
+    /// Where the answer to a form may lead: browsers follow it only to sites that the page names.
+    private func formTargets(_ continueURL: String?) -> [String] {
+        guard let address = continueURL.flatMap({ WebAddress($0) }), isAuthorized(address) else { return [] }
+        return ["\(address.scheme)://\(address.host):*"]
     }
 
     private func hiddenFields(_ action: MailAction, _ code: String, _ continueURL: String?) -> String {
@@ -136,11 +144,12 @@ extension IdentityToolkit {
         Response(status: .seeOther, headers: [.location: address, .cacheControl: "no-store"])
     }
 
-    /// Whether sign-in may lead to an address: to this machine in development, and to authorized domains.
+    /// Whether sign-in may lead to an address: to this machine in development, and to authorized domains. In production by
+    /// https, except for this machine.
     func isAuthorized(_ address: WebAddress) -> Bool {
-        guard address.scheme == "https" || address.scheme == "http" else { return false }
-        let local = ["localhost", "127.0.0.1", "[::1]", "::1", "10.0.2.2"]
-        return isDevelopment && local.contains(address.host) || configuration.authorizedDomains.contains(address.host)
+        let isLocal = ["localhost", "127.0.0.1", "[::1]", "::1", "10.0.2.2"].contains(address.host)
+        guard address.scheme == "https" || address.scheme == "http" && (isDevelopment || isLocal) else { return false }
+        return isDevelopment && isLocal || configuration.authorizedDomains.contains(address.host)
     }
 }
 

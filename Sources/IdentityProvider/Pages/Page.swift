@@ -16,6 +16,8 @@ struct Page {
     /// The sites that may show the page in a frame: `frame-ancestors`.
     var ancestors = "'none'"
     var status: HTTPResponse.Status = .ok
+    /// The sites, beside this one, that forms lead to.
+    var formTargets: [String] = []
 
     /// A page that says what is wrong.
     static func failure(_ text: String, hint: String, status: HTTPResponse.Status = .badRequest) -> Response {
@@ -56,7 +58,8 @@ struct Page {
         return [
             "default-src 'none'", "style-src '\(Self.hash(Self.style))'",
             "script-src \(scripts.isEmpty ? "'none'" : scripts.joined(separator: " "))",
-            "frame-src \(foreignScripts.isEmpty ? "'none'" : "https:")", "form-action 'self'", "base-uri 'none'",
+            "frame-src \(foreignScripts.isEmpty ? "'none'" : "https:")",
+            "form-action \((["'self'"] + formTargets).joined(separator: " "))", "base-uri 'none'",
             "frame-ancestors \(ancestors)",
         ].joined(separator: "; ")
     }

@@ -22,13 +22,13 @@ package final class PasswordHasher: Sendable {
     /// - Parameters:
     ///   - cost: N of scrypt: a power of two. A hash takes 1 KiB of memory for each.
     ///   - threads: how many hashes are computed at the same time.
-    ///   - places: how many may wait.
-    package init(cost: Int = 1 << 15, threads: Int = 1, places: Int = 1000) {
+    ///   - places: how many may wait; nil for 100 for each thread.
+    package init(cost: Int = 1 << 15, threads: Int = 1, places: Int? = nil) {
         scheme = .scrypt(cost: cost, blockSize: 8, parallelism: 1)
         self.threads = threads
         pool = NIOThreadPool(numberOfThreads: threads)
         pool.start()
-        state = Mutex(State(waiting: FairQueue(places: places)))
+        state = Mutex(State(waiting: FairQueue(places: places ?? 100 * threads)))
     }
 
     /// Ends the threads, once the hashes that are being computed are done.

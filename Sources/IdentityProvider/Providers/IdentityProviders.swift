@@ -16,6 +16,8 @@ package final class IdentityProviders: Sendable {
     /// By issuer: its authorization address, and until when it isn't asked again.
     private let addresses = Mutex<[String: (address: String?, until: Int64)]>([:])
 
+    private let presented = PresentedTokens()
+
     private static let settingPrefix = "provider "
     private static let addressLifetime: Int64 = 3600
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
@@ -33,7 +35,10 @@ package final class IdentityProviders: Sendable {
     }
 
     /// What the provider says of the user, once the assertion is verified.
-    func profile(_ assertion: ProviderAssertion) async throws -> ProviderProfile {
+    ///
+    /// - Parameter isLinking: whether the account is to be linked to a user who is signed in. Clients do that with the token of
+    ///   a sign-in that was refused, because its address has another account, and no longer have its nonce.
+    func profile(_ assertion: ProviderAssertion, isLinking: Bool) async throws -> ProviderProfile {
         if isDevelopment, let claims = try unverifiedClaims(assertion) { return try ProviderProfile(claims: claims) }
         guard let config = try await config(assertion.provider), config.isEnabled else {
             if isDevelopment { throw Self.needsToken(assertion) }
@@ -44,9 +49,13 @@ package final class IdentityProviders: Sendable {
         case .openID(let issuer, let clientIDs):
             let text = try require(
                 assertion.idToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an id_token.")
+            let hash = Secrets.hash(text)
+            let time = now()
             let token = try await OpenIDToken(
-                verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce, keys: keys(of: issuer),
-                now: now())
+                verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce,
+                isKnown: isLinking && assertion.nonce == nil && presented.take(hash, at: time),
+                keys: keys(of: issuer), now: time)
+            if assertion.nonce != nil { presented.add(hash, at: time) }
             return try ProviderProfile(claims: token.claims)
         case .profile(let address, let appAddress, let appID, _):
             let token = try require(
@@ -213,5 +222,26 @@ package final class IdentityProviders: Sendable {
     private static func store(_ config: ProviderConfig, in transaction: UserTransaction) throws {
         transaction.set(
             settingPrefix + config.id, to: try JSONValue.object(config.json(of: "")).serialized())
+    }
+}
+
+/// The ID tokens that were presented with their nonces a short while ago, by their hashes. Each may come once more.
+private final class PresentedTokens: Sendable {
+    private static let lifetime: Int64 = 600
+    private static let places = 10_000
+
+    /// When each was presented.
+    private let times = Mutex<[[UInt8]: Int64]>([:])
+
+    func add(_ hash: [UInt8], at time: Int64) {
+        times.withLock { times in
+            if times.count >= Self.places { times = times.filter { $0.value > time - Self.lifetime } }
+            // Beyond that a client has to sign in with the provider again.
+            if times.count < Self.places { times[hash] = time }
+        }
+    }
+
+    func take(_ hash: [UInt8], at time: Int64) -> Bool {
+        times.withLock { $0.removeValue(forKey: hash).map { $0 > time - Self.lifetime } ?? false }
     }
 }

@@ -5,13 +5,15 @@ extension IdentityToolkit {
     /// Signs in by an identity provider, or links its account to the caller's.
     func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
         let assertion = try ProviderAssertion(call)
-        let profile = try await providers.profile(assertion)
+        let profile = try await providers.profile(assertion, isLinking: call["idToken"] != nil)
         let provider = assertion.provider
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         var answer = try profile.answer(of: provider)
         answer["oauthIdToken"] = assertion.idToken.map(JSONValue.string)
         // Clients make credentials of it.
-        answer["oauthAccessToken"] = .string(assertion.accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(provider)")
+        let accessToken =
+            assertion.accessToken ?? (isDevelopment ? "FirebaseAuthEmulatorFakeAccessToken_\(provider)" : nil)
+        answer["oauthAccessToken"] = accessToken.map(JSONValue.string)
         var method = SignInMethod(provider)
         (method.profile, method.idToken, method.accessToken) = (
             profile.claims, assertion.idToken, assertion.accessToken
@@ -70,12 +72,7 @@ extension IdentityToolkit {
         if let owner { return try signIn(owner) }
         if !settings.allowsDuplicateEmails, let email = profile.email, var user = try transaction.user(email: email) {
             guard profile.isEmailVerified else { return .other(user) }
-            if !user.isEmailVerified {
-                // Whoever made the account may not own the address: nothing that they set remains.
-                (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
-                user.usesEmailLink = false
-                user.validSince = transaction.seconds
-            }
+            if !user.isEmailVerified { try handOver(&user, in: transaction) }
             user.displayName = profile.displayName
             user.photoURL = profile.photoURL
             user.isEmailVerified = true

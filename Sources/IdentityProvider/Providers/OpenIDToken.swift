@@ -10,11 +10,13 @@ struct OpenIDToken {
     let claims: JSONObject
 
     /// - Parameters:
+    ///   - isKnown: whether the token was presented with its nonce before, so that it may come without.
     ///   - keys: the issuer's.
-    ///   - nonce: what the client had put into the token, before hashing.
+    ///   - nonce: what the client had the provider put into the token, before hashing: only the client knows it.
     /// - Throws: an ``IdentityToolkitError``.
     init(
-        verifying text: String, issuer: String, clientIDs: [String], nonce: String?, keys: IssuerKeys, now: Int64
+        verifying text: String, issuer: String, clientIDs: [String], nonce: String?, isKnown: Bool = false,
+        keys: IssuerKeys, now: Int64
     ) async throws {
         func invalid(_ reason: String) -> IdentityToolkitError {
             IdentityToolkitError("INVALID_IDP_RESPONSE : The id_token is invalid: \(reason)")
@@ -43,9 +45,9 @@ struct OpenIDToken {
             throw invalid(TokenRejection.issuedInFuture.message)
         }
         let expected = claims["nonce"]?.stringValue
-        if expected != nil || nonce != nil {
+        if expected != nil && !isKnown || nonce != nil {
             let hashed = nonce.map { Hexadecimal.encode(SHA256.hash(data: Array($0.utf8))) }
-            guard let expected, expected == nonce || expected == hashed else {
+            guard let expected, expected == hashed else {
                 throw IdentityToolkitError(
                     "MISSING_OR_INVALID_NONCE : The nonce in the id_token is not that of the request.")
             }

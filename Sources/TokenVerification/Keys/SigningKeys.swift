@@ -58,8 +58,11 @@ package final class SigningKeys: Sendable {
                 let since = Int64(file.dropFirst(Self.retiredPrefix.count).prefix { $0 != "-" })
             else { continue }
             let key = try SigningKey.load(file, in: directory, now: now)
-            // A rotation that ended before it replaced the current key.
-            guard key.keyID != current.keyID else { continue }
+            guard key.keyID != current.keyID else {
+                // A rotation ended before it replaced the current key.
+                try FileBytes.remove(file, in: directory)
+                continue
+            }
             retired.append(Retired(key: key, file: file, since: since))
         }
         state = Mutex(State(current: current, next: next, retired: retired))
@@ -86,6 +89,7 @@ package final class SigningKeys: Sendable {
     package func rotate(after lifetime: Int64) throws -> SigningKey? {
         try change.withLock { _ in
             let time = now()
+            if lacksNext { try makeNext() }
             guard time >= changeTime(of: Self.currentFile) + lifetime,
                 time >= changeTime(of: Self.nextFile) + Self.notice
             else { return nil }
@@ -102,6 +106,7 @@ package final class SigningKeys: Sendable {
     package func rotate(early: Bool) throws -> SigningKey {
         try change.withLock { _ in
             let time = now()
+            if lacksNext { try makeNext() }
             let known = changeTime(of: Self.nextFile) + Self.notice
             guard early || time >= known else {
                 let date = Date(timeIntervalSince1970: TimeInterval(known)).formatted(.iso8601)
@@ -115,9 +120,11 @@ package final class SigningKeys: Sendable {
         }
     }
 
+    /// Whether the last rotation couldn't make another key.
+    private var lacksNext: Bool { state.withLock { $0.next.keyID == $0.current.keyID } }
+
     private func replaceCurrent(at time: Int64) throws -> SigningKey {
-        var (current, next) = state.withLock { ($0.current, $0.next) }
-        if next.keyID == current.keyID { next = try makeNext() }
+        let (current, next) = state.withLock { ($0.current, $0.next) }
         let file = "\(Self.retiredPrefix)\(time)-\(current.keyID.prefix(8)).pem"
         // First: users stay signed in with what the current key has signed.
         try FileBytes.replace(file, in: directory, with: current.pem)
@@ -127,15 +134,15 @@ package final class SigningKeys: Sendable {
             state.current = next
         }
         publish()
-        _ = try makeNext()
+        // The rotation has happened. Without another key, the next attempt makes one.
+        try? makeNext()
         return next
     }
 
-    private func makeNext() throws -> SigningKey {
+    private func makeNext() throws {
         let next = try SigningKey.create(Self.nextFile, in: directory, now: now)
         state.withLock { $0.next = next }
         publish()
-        return next
     }
 
     /// Deletes keys whose signatures have all expired.

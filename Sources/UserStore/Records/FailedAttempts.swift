@@ -14,6 +14,13 @@ package struct FailedAttempts: Hashable, Sendable {
     /// Attempts are forgotten this many seconds after the last one.
     package static let keptFor: Int64 = 24 * 3600
 
+    /// What still counts at a time: half of it after each hour without another. An address that many people share isn't
+    /// held up by what they mistype in weeks.
+    package func faded(at seconds: Int64) -> FailedAttempts {
+        let hours = max(0, seconds - lastAt) / 3600
+        return FailedAttempts(count: hours > 60 ? 0 : count >> hours, lastAt: lastAt)
+    }
+
     init(stored bytes: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(bytes)
         count = Int(clamping: try reader.varint())

@@ -58,7 +58,8 @@ package struct SignInSession: Hashable, Sendable {
 /// A refresh token, of which only a hash is stored.
 ///
 /// Tokens of one sign-in form a family. A token that is used from elsewhere than before gets a successor; once the
-/// successor has been used, the older one may have been stolen if it comes again, and the family ends.
+/// successor has been used, the older one may have been stolen if it comes again, and the family ends. It ends as well if a
+/// token gets more successors than a client can have lost.
 package struct RefreshToken: Hashable, Sendable {
     package var session: SignInSession
     /// Seconds since 1970.
@@ -71,6 +72,8 @@ package struct RefreshToken: Hashable, Sendable {
     package var supersededAt: Int64?
     /// The hash of the token that this one succeeds.
     package var predecessor: [UInt8]?
+    /// The hashes of its successors, of which none was used yet.
+    package var successors: [[UInt8]] = []
 
     package init(
         session: SignInSession, issuedAt: Int64, family: [UInt8], origin: [UInt8], predecessor: [UInt8]? = nil
@@ -90,6 +93,9 @@ package struct RefreshToken: Hashable, Sendable {
         origin = try reader.blob()
         supersededAt = try reader.optional { (reader: inout ByteReader) throws(DecodingFailure) in try reader.signed() }
         predecessor = try reader.optional { (reader: inout ByteReader) throws(DecodingFailure) in try reader.blob() }
+        // Of earlier versions, which didn't know them.
+        if reader.isAtEnd { return }
+        successors = try reader.list { (reader: inout ByteReader) throws(DecodingFailure) in try reader.blob() }
         try reader.finish()
     }
 
@@ -101,6 +107,10 @@ package struct RefreshToken: Hashable, Sendable {
         writer.write(blob: origin)
         writer.write(optional: supersededAt) { $0.write(signed: $1) }
         writer.write(optional: predecessor) { $0.write(blob: $1) }
+        if !successors.isEmpty {
+            writer.write(count: successors.count)
+            for hash in successors { writer.write(blob: hash) }
+        }
         return writer.bytes
     }
 }

@@ -27,8 +27,8 @@ package enum UserEvent {
         data["photoURL"] = user.photoURL.map(JSONValue.string)
         data["phoneNumber"] = user.phoneNumber.map(JSONValue.string)
         data["customClaims"] = user.claims.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
-        var metadata: JSONObject = ["createTime": .string(Timestamp(microseconds: user.createdAt * 1000).rfc3339)]
-        metadata["lastSignInTime"] = user.lastSignInAt.map { .string(Timestamp(microseconds: $0 * 1000).rfc3339) }
+        var metadata: JSONObject = ["createTime": .string(Timestamp(milliseconds: user.createdAt).rfc3339)]
+        metadata["lastSignInTime"] = user.lastSignInAt.map { .string(Timestamp(milliseconds: $0).rfc3339) }
         data["metadata"] = .object(metadata)
         let providers = user.providerData
         if !providers.isEmpty { data["providerData"] = .array(providers.map(JSONValue.object)) }

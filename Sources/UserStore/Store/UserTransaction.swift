@@ -142,11 +142,23 @@ package final class UserTransaction: UserReader {
 
     package func update(_ token: RefreshToken, hash: [UInt8]) { put(UserKeys.refreshToken(hash), token.stored) }
 
+    package func delete(_ token: RefreshToken, hash: [UInt8]) {
+        remove(UserKeys.token(hash, of: token.session.uid, issuedAt: token.issuedAt))
+        remove(UserKeys.refreshToken(hash))
+    }
+
+    /// Ends all of a user's sign-ins.
+    package func endSessions(of uid: String) throws { try endSessions(of: uid) { _ in true } }
+
     /// Ends a user's refresh tokens of one sign-in.
     package func endFamily(_ family: [UInt8], of uid: String) throws {
+        try endSessions(of: uid) { hash in try refreshToken(hash)?.family == family }
+    }
+
+    private func endSessions(of uid: String, where isMeant: (_ hash: [UInt8]) throws -> Bool) throws {
         for key in try keys(startingWith: UserKeys.tokens(of: uid), limit: .max) {
             let hash = UserKeys.hash(in: key)
-            guard try refreshToken(hash)?.family == family else { continue }
+            guard try isMeant(hash) else { continue }
             remove(key)
             remove(UserKeys.refreshToken(hash))
         }

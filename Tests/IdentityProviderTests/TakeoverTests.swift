@@ -1,0 +1,204 @@
+import HostTesting
+import HummingbirdTesting
+import NIOCore
+import StrictJSON
+import TestSupport
+import Testing
+import TextFormats
+
+@testable import IdentityProvider
+@testable import UserStore
+
+/// An attacker who has an account for a moment, or makes one for another person's address, doesn't keep it.
+@Suite struct TakeoverTests {
+    private typealias Host = SignInHost
+
+    /// The newest code of a kind for an address, from the list of development.
+    private func code(_ host: Host, _ email: String, _ kind: String) async throws -> String {
+        let answer = try await host.send(
+            "/emulator/v1/projects/\(Host.project)/oobCodes", method: .get, headers: [.authorization: "Bearer owner"])
+        let codes = try answer.body["oobCodes"]?.elements() ?? []
+        let found = codes.last { $0["email"]?.isText(email) == true && $0["requestType"]?.isText(kind) == true }
+        return try #require(found?["oobCode"]?.text, "\(kind) for \(email)")
+    }
+
+    private func ask(_ host: Host, _ kind: String, _ fields: String) async throws {
+        let answer = try await host.account("sendOobCode", #"{"requestType":"\#(kind)",\#(fields)}"#)
+        #expect(answer.status == 200, "\(answer.body.errorMessage ?? "")")
+    }
+
+    private func google(_ sub: String, _ email: String) -> String {
+        let claims = #"{"sub":"\#(sub)","email":"\#(email)","email_verified":true}"#
+        return "providerId=google.com&id_token=" + PercentEncoding.encoded(claims)
+    }
+
+    private func enter(_ host: Host, _ form: String, idToken: String? = nil) async throws -> Host.Answer {
+        let token = idToken.map { #","idToken":"\#($0)""# } ?? ""
+        return try await host.account(
+            "signInWithIdp",
+            #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true\#(token)}"#)
+    }
+
+    /// An attacker signs up with another person's address, and adds all ways of signing in that there are.
+    private func prepare(_ host: Host) async throws -> (uid: String, refreshToken: String) {
+        let attacker = try await host.signUp("victim@example.com", "attacker-1")
+        let linked = try await enter(host, google("attacker", "attacker@example.com"), idToken: attacker.idToken)
+        #expect(linked.status == 200)
+        let changed = try await host.admin(
+            "update", #"{"localId":"\#(attacker.uid)","phoneNumber":"+4915112345678","emailVerified":false}"#)
+        #expect(changed.status == 200)
+        return (attacker.uid, try #require(linked.body["refreshToken"]?.text))
+    }
+
+    /// After the owner has come, nothing of the attacker's works.
+    private func expectClean(_ host: Host, _ attacker: (uid: String, refreshToken: String)) async throws {
+        let user = try #require(try await host.users.read { try $0.user(attacker.uid) })
+        #expect(user.phoneNumber == nil)
+        #expect(!user.identities.contains { $0.rawID == "attacker" })
+        #expect(try await host.refresh(attacker.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+        #expect(try await host.signIn("victim@example.com", "attacker-1").status == 400)
+    }
+
+    @Test func theOwnerOfAnAddressGetsACleanAccountByALink() async throws {
+        try await Host.serving { host in
+            let attacker = try await prepare(host)
+            try await ask(host, "EMAIL_SIGNIN", #""email":"victim@example.com","continueUrl":"http://localhost/in""#)
+            let link = try await code(host, "victim@example.com", "EMAIL_SIGNIN")
+            let owner = try await host.account(
+                "signInWithEmailLink", #"{"email":"victim@example.com","oobCode":"\#(link)"}"#)
+            #expect(owner.body["localId"]?.text == attacker.uid)
+            try await expectClean(host, attacker)
+            #expect(try await host.refresh(try #require(owner.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
+    @Test func theOwnerOfAnAddressGetsACleanAccountByAReset() async throws {
+        try await Host.serving { host in
+            let attacker = try await prepare(host)
+            try await ask(host, "PASSWORD_RESET", #""email":"victim@example.com""#)
+            let link = try await code(host, "victim@example.com", "PASSWORD_RESET")
+            let reset = try await host.account("resetPassword", #"{"oobCode":"\#(link)","newPassword":"owner-12"}"#)
+            #expect(reset.status == 200)
+            try await expectClean(host, attacker)
+            #expect(try await host.signIn("victim@example.com", "owner-12").status == 200)
+        }
+    }
+
+    @Test func theOwnerOfAnAddressGetsACleanAccountByAProvider() async throws {
+        try await Host.serving { host in
+            let attacker = try await prepare(host)
+            let owner = try await enter(host, google("owner", "victim@example.com"))
+            #expect(owner.body["localId"]?.text == attacker.uid)
+            try await expectClean(host, attacker)
+        }
+    }
+
+    @Test func recoveringAnAddressEndsTheSignInsOfWhoChangedIt() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)","email":"eve@example.com"}"#)
+            let eve = try #require(changed.body["refreshToken"]?.text)
+            let link = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            #expect(try await host.account("update", #"{"oobCode":"\#(link)"}"#).status == 200)
+            #expect(try await host.refresh(eve).body.errorMessage == "TOKEN_EXPIRED")
+            // Eve may know the password.
+            #expect(try await host.signIn("ada@example.com", "secret-1").status == 400)
+        }
+    }
+
+    @Test func whatAStolenSessionAskedForEndsWithIt() async throws {
+        let clock = ManualClock.atIssue()
+        try await Host.serving(now: clock.wall) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let stolen = user.idToken
+            try await ask(host, "VERIFY_AND_CHANGE_EMAIL", #""idToken":"\#(stolen)","newEmail":"eve@example.com""#)
+            try await ask(host, "PASSWORD_RESET", #""email":"ada@example.com""#)
+            clock.advance(by: .seconds(1))
+            let changed = try await host.account("update", #"{"idToken":"\#(stolen)","password":"secret-2"}"#)
+            #expect(changed.status == 200)
+            for kind in ["VERIFY_AND_CHANGE_EMAIL", "PASSWORD_RESET"] {
+                let link = try await code(host, "ada@example.com", kind)
+                let operation = kind == "PASSWORD_RESET" ? "resetPassword" : "update"
+                let answer = try await host.account(operation, #"{"oobCode":"\#(link)","newPassword":"evil-123"}"#)
+                #expect(answer.body.errorMessage == "INVALID_OOB_CODE", "\(kind)")
+            }
+            #expect(try await host.signIn("ada@example.com", "secret-2").status == 200)
+        }
+    }
+
+    @Test func aTokenThatIsUsedEverywhereWithoutItsSuccessorsEnds() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp()
+            for n in 1...IdentityToolkit.maxLostSuccessors {
+                #expect(try await host.refresh(user.refreshToken, from: "198.51.100.\(n)").status == 200)
+            }
+            #expect(try await host.refresh(user.refreshToken, from: "203.0.113.1").body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
+    /// A phone that changes networks all the time stays signed in, and costs no more than one that doesn't.
+    @Test func aSignInOutlivesManyNetworks() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp()
+            let other = try await host.signUp()
+            var token = user.refreshToken
+            for n in 0..<700 {
+                let answer = try await host.refresh(token, from: "198.51.\(n / 250).\(n % 250)")
+                #expect(answer.status == 200, "\(n)")
+                token = try #require(answer.body["refresh_token"]?.text)
+            }
+            #expect(
+                try await host.users.read {
+                    try $0.keys(startingWith: UserKeys.tokens(of: user.uid), limit: .max).count
+                } <= 3)
+            #expect(try await host.refresh(other.refreshToken).status == 200)
+        }
+    }
+
+    @Test func noTimeOfAnAdminStopsTheHost() async throws {
+        try await Host.serving { host in
+            for time in ["9223372036854775807", "-9223372036854775808", "0"] {
+                let user = try await host.signUp()
+                let answer = try await host.admin(
+                    "update", #"{"localId":"\#(user.uid)","createdAt":"\#(time)","lastLoginAt":"\#(time)"}"#)
+                #expect(answer.status == 200)
+                #expect(try await host.admin("lookup", #"{"localId":["\#(user.uid)"]}"#).status == 200)
+                #expect(try await host.admin("delete", #"{"localId":"\#(user.uid)"}"#).status == 200)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        #"https://evil.example\@shop.example.com/x"#, "https://evil.example\t@shop.example.com",
+        "https://a:b@shop.example.com",
+        "https://shop.example.com\\.evil.example", "https:shop.example.com", "https:///shop.example.com", "https://",
+        "https://shop.example.com /", "https://evil.example\n.shop.example.com",
+    ]) func anAddressThatBrowsersReadInAnotherWayIsNone(_ text: String) {
+        #expect(WebAddress(text) == nil)
+    }
+
+    @Test func ordinaryAddressesAreRead() {
+        for (text, host) in [
+            ("https://shop.example.com", "shop.example.com"),
+            ("https://Shop.Example.com:8443/a?b#c", "shop.example.com"),
+            ("http://localhost:3000/", "localhost"), ("com.example.app://callback", "callback"),
+        ] {
+            #expect(WebAddress(text)?.host == host, "\(text)")
+        }
+    }
+
+    /// The page would lead to the first, and the last was checked.
+    @Test func aRepeatedParameterIsTheOneThatWasChecked() async throws {
+        try await Host.serving { host in
+            let response = try await host.client.execute(
+                uri: "/emulator/auth/handler?apiKey=k&providerId=google.com&redirectUrl=https://evil.example"
+                    + "&redirectUrl=http://localhost:3000/", method: .get)
+            let text = String(buffer: response.body)
+            #expect(response.status == .ok)
+            #expect(text.contains("localhost%3A3000"))
+            #expect(!text.contains("evil.example"))
+            #expect(!text.contains("location.search"))
+        }
+    }
+}

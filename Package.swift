@@ -58,15 +58,16 @@ let package = Package(
         .target(
             name: "DocumentModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
             swiftSettings: settings),
+        .target(name: "UserModel", dependencies: ["DocumentModel"], swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["StrictJSON", "DocumentModel"], swiftSettings: settings),
         .target(
             name: "WorkerProtocol",
-            dependencies: ["DocumentModel", "FunctionManifest", .product(name: "NIOCore", package: nio)],
+            dependencies: ["DocumentModel", "UserModel", "FunctionManifest", .product(name: "NIOCore", package: nio)],
             swiftSettings: settings),
         .target(
             name: "FunctionsRuntime",
             dependencies: [
-                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest",
+                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "FunctionManifest",
                 "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -102,7 +103,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "UserStore",
-            dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline"],
+            dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",
@@ -159,9 +160,8 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "UserStore",
-                "OutboundHTTP",
-                "TokenVerification",
+                "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "Sharing",
+                "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -191,13 +191,21 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
                 "Sharing", "TokenVerification", "GoogleREST", "FirestoreJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "IdentityToolkitClient",
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "FunctionManifest", "Sharing",
+                "HostProcess", "OutboundHTTP", "TokenVerification", "GoogleREST", "FirestoreClient",
             ],
             swiftSettings: settings),
         .target(
             name: "Workers",
             dependencies: [
-                "CFunctionsSystem", "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "HostProcess",
-                "Sharing",
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "UserModel", "FunctionManifest", "WorkerProtocol",
+                "HostProcess", "Sharing",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -317,7 +325,7 @@ let package = Package(
             name: "FunctionsHost",
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
-                "DocumentStore", "StorageEngine", "UserStore",
+                "DocumentStore", "StorageEngine", "UserModel", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "IdentityProvider",
@@ -339,7 +347,8 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
                 "FunctionsRuntime",
                 "StorageEngine",
-                "CommitPipeline", "DocumentStore", "EventDelivery",
+                "CommitPipeline", "DocumentStore", "UserModel", "UserStore", "EventDelivery",
+                "TokenVerification", "IdentityProvider",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -349,7 +358,7 @@ let package = Package(
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "HostProcess",
                 "OutboundHTTP",
-                "TokenVerification", "FirestoreClient", "Workers", "Gateway",
+                "TokenVerification", "FirestoreClient", "IdentityToolkitClient", "Workers", "Gateway",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -510,14 +519,14 @@ let package = Package(
         .testTarget(
             name: "WorkerProtocolTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "TestSupport",
+                "DocumentModel", "UserModel", "FunctionManifest", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsRuntimeTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "TestSupport",
+                "DocumentModel", "UserModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -628,19 +637,21 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "UserModelTests", dependencies: ["DocumentModel", "UserModel", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "UserStoreTests",
             dependencies: [
                 "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "UserStore",
-                "TestSupport", "StoreTestSupport",
+                "FunctionsHost", "TestSupport", "StoreTestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore",
-                "OutboundHTTP",
-                "TokenVerification",
+                "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "StorageEngine", "SQLiteStorage",
+                "CommitPipeline", "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification",
                 "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -665,6 +676,14 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "WorkerProtocol", "HostProcess", "OutboundHTTP",
                 "Sharing", "TokenVerification", "GoogleREST", "FirestoreClient", "TestSupport", "HostTesting",
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "IdentityToolkitClientTests",
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "HostProcess", "OutboundHTTP",
+                "TokenVerification", "FirestoreClient", "IdentityToolkitClient", "TestSupport",
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),

@@ -1,12 +1,14 @@
-import OutboundHTTP
+package import HostProcess
+package import OutboundHTTP
 import StrictJSON
-import TokenVerification
+import TextFormats
+package import TokenVerification
 import Synchronization
 
-/// Access tokens of the process's service account, from Google Cloud's metadata server.
+/// Access tokens of the process's service account, from Google Cloud's metadata server or for a key file.
 ///
 /// A token is cached until shortly before it expires. Concurrent callers share one fetch.
-final class AccessTokens: Sendable {
+package final class AccessTokens: Sendable {
     private struct State {
         var held: (text: String, freshUntil: Int64)?
         var fetch: Task<Result<String, OutboundError>, Never>?
@@ -23,23 +25,47 @@ final class AccessTokens: Sendable {
     private static let maxLifetime: Int64 = 86_400
     private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(5))
 
-    private let host: String
-    private let address: String
+    private enum Issuer: Sendable {
+        case metadataServer(host: String)
+        case key(ServiceAccountFile)
+    }
+
+    private let issuer: Issuer
     private let transport: any OutboundTransport
     private let now: WallClock
     private let state = Mutex(State())
 
     /// - Parameter host: the metadata server's host.
     init(host: String, transport: any OutboundTransport, now: @escaping WallClock) {
-        self.host = host
-        address = "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token"
+        issuer = .metadataServer(host: host)
         self.transport = transport
         self.now = now
     }
 
+    /// - Parameter key: signs what is exchanged for access tokens (RFC 7523).
+    init(key: ServiceAccountFile, transport: any OutboundTransport, now: @escaping WallClock) {
+        issuer = .key(key)
+        self.transport = transport
+        self.now = now
+    }
+
+    /// The tokens of the service account that the environment selects: that of the key file
+    /// `GOOGLE_APPLICATION_CREDENTIALS`, or that of the metadata server, whose host `GCE_METADATA_HOST` overrides.
+    ///
+    /// - Throws: an error for the operator if the key file can't be used.
+    package convenience init(
+        environment: [String: String], transport: any OutboundTransport, now: @escaping WallClock = systemWallClock
+    ) throws(HostError) {
+        if let key = try ServiceAccountFile(environment: environment) {
+            self.init(key: key, transport: transport, now: now)
+        } else {
+            self.init(host: MetadataServer.host(environment), transport: transport, now: now)
+        }
+    }
+
     /// - Parameter refused: a token that a service refused; it is replaced by a new one.
     /// - Throws: if the metadata server provides no token. The failure isn't cached: the next call sends a new request.
-    func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
+    package func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
         let source = state.withLock { state -> Source in
             if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }
             let fetch = state.fetch ?? Task { await self.fetch() }
@@ -66,27 +92,60 @@ final class AccessTokens: Sendable {
         }
     }
 
+    private static let scope = "https://www.googleapis.com/auth/cloud-platform"
+
+    private func request() throws(OutboundError) -> OutboundRequest {
+        switch issuer {
+        case .metadataServer(let host):
+            return OutboundRequest(
+                to: "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token",
+                headers: ["Metadata-Flavor": "Google"], limits: Self.limits)
+        case .key(let key):
+            let now = now()
+            guard
+                let assertion = try? key.sign([
+                    "iss": .string(key.email), "scope": .string(Self.scope), "aud": .string(key.tokenURI),
+                    "iat": .integer(now), "exp": .integer(now + 3600),
+                ])
+            else { throw failure("the service account's key can't sign") }
+            let grant = PercentEncoding.encoded("urn:ietf:params:oauth:grant-type:jwt-bearer")
+            return OutboundRequest(
+                to: key.tokenURI, headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: Array("grant_type=\(grant)&assertion=\(assertion)".utf8), limits: Self.limits)
+        }
+    }
+
     private func ask() async throws(OutboundError) -> (text: String, lifetime: Int64) {
+        let request = try request()
         let answer: OutboundResponse
         do throws(OutboundError) {
-            answer = try await transport.send(
-                OutboundRequest(to: address, headers: ["Metadata-Flavor": "Google"], limits: Self.limits))
+            answer = try await transport.send(request)
         } catch {
             throw failure(
-                "the metadata server can't be reached: \(error.reason). Outside of Google Cloud, set "
-                    + "FIRESTORE_EMULATOR_HOST to the address of an emulator or a functions-host")
+                "\(source) can't be reached: \(error.reason)"
+                    + (isMetadataServer
+                        ? ". Outside of Google Cloud, set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service "
+                            + "account, or FIRESTORE_EMULATOR_HOST to the address of an emulator or a functions-host"
+                        : ""))
         }
         guard answer.status == 200 else {
-            throw failure("the metadata server returned status \(answer.status)")
+            throw failure("\(source) returned status \(answer.status)")
         }
         guard let node = try? JSONNode(parsing: answer.body), let text = try? node["access_token"]?.string(),
             let lifetime = try? node["expires_in"]?.integer()
-        else { throw failure("the metadata server's response is not a token") }
+        else { throw failure("\(source)'s response is not a token") }
         return (text, min(max(lifetime, 0), Self.maxLifetime))
     }
 
     /// A failure to get a token means that the service which needs it has received no request.
     private func failure(_ reason: String) -> OutboundError {
-        OutboundError(.notSent, host: host, reason)
+        switch issuer {
+        case .metadataServer(let host): OutboundError(.notSent, host: host, reason)
+        case .key(let key): OutboundError(.notSent, host: key.email, reason)
+        }
     }
+
+    private var isMetadataServer: Bool { if case .metadataServer = issuer { true } else { false } }
+
+    private var source: String { isMetadataServer ? "the metadata server" : "the service account's token server" }
 }

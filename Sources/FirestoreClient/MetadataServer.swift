@@ -12,8 +12,25 @@ package struct MetadataServer: Sendable {
 
     /// - Parameter variables: the environment; `GCE_METADATA_HOST` overrides the host, as in Google's libraries.
     package init(_ variables: [String: String], transport: any OutboundTransport) {
-        host = variables["GCE_METADATA_HOST"].flatMap { $0.isEmpty ? nil : $0 } ?? "metadata.google.internal"
+        host = Self.host(variables)
         self.transport = transport
+    }
+
+    static func host(_ variables: [String: String]) -> String {
+        variables["GCE_METADATA_HOST"].flatMap { $0.isEmpty ? nil : $0 } ?? "metadata.google.internal"
+    }
+
+    /// The address of the service account that the process runs as.
+    package func serviceAccount() async throws(OutboundError) -> String {
+        let answer = try await transport.send(
+            OutboundRequest(
+                to: "http://\(host)/computeMetadata/v1/instance/service-accounts/default/email",
+                headers: ["Metadata-Flavor": "Google"], limits: Self.limits))
+        let email = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
+        guard answer.status == 200, email.contains("@") else {
+            throw OutboundError(.notSent, host: host, "the metadata server names no service account")
+        }
+        return email
     }
 
     /// The project that the machine belongs to.

@@ -7,9 +7,9 @@ extension RemoteFirestore {
     /// Connects to the documents that the environment selects.
     ///
     /// With `FIRESTORE_EMULATOR_HOST` these are at that address, without encryption and as the owner. Otherwise they
-    /// are in Cloud Firestore, as the service account of the metadata server, whose host `GCE_METADATA_HOST` overrides.
+    /// are in Cloud Firestore, as the service account of ``AccessTokens/init(environment:transport:now:)``.
     ///
-    /// - Throws: if `FIRESTORE_EMULATOR_HOST` is not a host and port.
+    /// - Throws: if `FIRESTORE_EMULATOR_HOST` is not a host and port, or the key file can't be used.
     package static func fromEnvironment(
         project: String, environment: [String: String]
     ) throws(HostError) -> RemoteFirestore {
@@ -27,9 +27,7 @@ extension RemoteFirestore {
             origin = "http://\(emulator)"
         } else {
             origin = "https://firestore.googleapis.com"
-            tokens = AccessTokens(
-                host: environment["GCE_METADATA_HOST"].flatMap { $0.isEmpty ? nil : $0 } ?? "metadata.google.internal",
-                transport: transport, now: systemWallClock)
+            tokens = try AccessTokens(environment: environment, transport: transport)
         }
         return RemoteFirestore(
             service: FirestoreService(

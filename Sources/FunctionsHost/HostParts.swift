@@ -13,6 +13,7 @@ import SecurityRules
 import ServiceAccounts
 import Sharing
 import TokenVerification
+import UserModel
 import UserStore
 import Workers
 import Logging
@@ -29,6 +30,7 @@ package struct HostParts: Sendable {
     let rules: RulesSwitch
     let loadedRules: RulesWatch.Stamp
     let users: UserStore
+    let signInAddress: SignInAddress
     /// Nil in production where Google issues the users' tokens.
     let signIn: LocalSignIn?
     /// The keys of servers, and what they present.
@@ -81,12 +83,25 @@ package struct HostParts: Sendable {
             directory.close()
             throw error
         }
+        let address = SignInAddress(configuration.listen)
+        signInAddress = address
+        let managed: any UserBackend =
+            if let signIn {
+                FunctionUsers(
+                    IdentityToolkit(
+                        configuration, users: users, signIn: signIn, accounts: serviceAccounts, logger: logger),
+                    documents: store, address: { address.text })
+            } else {
+                UnavailableUsers(
+                    "this host has no users of its own: Google signs them in. Set auth.issuer in functions.json to "
+                        + "\"own\" to have them here, or manage Google's with an Admin SDK")
+            }
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         // Who has a project of the same name at Google could sign in as anyone here.
         let acceptsGoogles = isDevelopment || configuration.auth.issuer == .google
         serving = ServingParts(
             InvocationServices(
-                documents: store, limits: configuration.limits,
+                documents: store, users: managed, limits: configuration.limits,
                 recordCalls: console.map { CallLog(console: $0, archive: archive?.writer).recorder },
                 recordsAllCalls: configuration.logs.calls),
             tokens: TokenSources(

@@ -151,8 +151,10 @@ package final class HostServer: Sendable {
         let functionsPort = gateway.port
         let servesEventsAPI = configuration.mode == .development
         let logCgroups = parts.serving.logCgroups
+        let signInAddress = parts.signInAddress
         let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (servesEventsAPI ? 1 : 0)) { ports in
             logCgroups()
+            if let port = ports["auth"] { signInAddress.isOpen(at: port) }
             onReady(
                 Addresses(
                     scheme: listen.tls == nil ? "http" : "https", host: listen.host, functions: functionsPort,
@@ -332,14 +334,8 @@ package final class HostServer: Sendable {
     }
 
     private func identityToolkit(_ signIn: LocalSignIn) -> IdentityToolkit {
-        let isDevelopment = configuration.mode == .development
-        return IdentityToolkit(
-            users: parts.users, policy: configuration.mode.tokenPolicy,
-            keys: signIn.keys, passwords: signIn.passwords,
-            customTokens: isDevelopment
-                ? .unverified
-                : CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) },
-            configuration: SignInConfiguration(configuration.auth),
+        IdentityToolkit(
+            configuration, users: parts.users, signIn: signIn, accounts: parts.serviceAccounts,
             blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), logger: logger)
     }
 

@@ -3,6 +3,7 @@ import FirestoreClient
 package import FunctionManifest
 import Gateway
 import HostProcess
+import IdentityToolkitClient
 import OutboundHTTP
 import TokenVerification
 package import Workers
@@ -69,7 +70,8 @@ package final class BundleServer: Sendable {
         limits.shutdownGrace = Self.shutdownGrace
         let parts = ServingParts(
             InvocationServices(
-                documents: documents, limits: limits,
+                documents: documents, users: try RemoteUsers(project: project, environment: environment.variables),
+                limits: limits,
                 recordCalls: calls.recorder, recordsAllCalls: logsAllCalls),
             tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,
             logger: logger)

@@ -4,8 +4,11 @@ import DocumentModel
 import DocumentStore
 import EventDelivery
 public import FunctionsRuntime
+import IdentityProvider
 import Logging
 import SecurityRules
+import TokenVerification
+import UserStore
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -24,7 +27,7 @@ import WorkerProtocol
 ///
 /// A call takes the same path as in a worker, after the same checks as in a host. Data and results pass through JSON,
 /// and callers see errors as a client would. The store is as strict as the embedded one: the same code with another
-/// engine. Deliveries that functions cause stay in its outbox until ``deliverAll(toleratingFailures:)`` or
+/// engine, and so are the users of ``users``. Deliveries that functions cause stay in its outbox until ``deliverAll(toleratingFailures:)`` or
 /// ``advance(by:toleratingFailures:)``.
 ///
 /// The test controls time: an invocation that exceeds its function's timeout through
@@ -33,6 +36,15 @@ import WorkerProtocol
 public final class FunctionsTester: Sendable {
     /// The documents, with admin access.
     public let firestore: Firestore
+    /// The users, with admin access: for those that a test begins with, and to look at what functions have made of them.
+    ///
+    ///     try await shop.users.create(UserCreation(uid: "ada", email: "ada@example.com"))
+    ///     let _: NoData = try await shop.call("makeStaff", "ada@example.com", as: .user("boss"))
+    ///     #expect(try await shop.users.get("ada").customClaims == ["staff": true])
+    ///
+    /// Functions of `onUserCreated` and `onUserDeleted` are due then, as in the host: see
+    /// ``deliverAll(toleratingFailures:)``. A call's user needn't be among them.
+    public let users: Users
     let functions: [String: Function]
     let store: DocumentStore
     let routes: FunctionRoutes
@@ -41,6 +53,7 @@ public final class FunctionsTester: Sendable {
     let tokens = TestTokens()
     let invocations = TestInvocations()
     private let database: DatabaseID
+    private let functionUsers: FunctionUsers
     private let params: TestParams
     /// What clients may do; nil for everything.
     private let rules: ClientRules?
@@ -82,13 +95,24 @@ public final class FunctionsTester: Sendable {
         let clock = TesterClock(startingAt: start)
         self.clock = clock
         store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
+        functionUsers = FunctionUsers(
+            IdentityToolkit(
+                users: try UserStore(on: store.pipeline, project: project), policy: .development, keys: nil,
+                passwords: Self.passwords, customTokens: .unverified, logger: Logger(label: "users"),
+                now: { clock.now().seconds }),
+            documents: store, address: { "http://127.0.0.1:9099" })
         routes = try FunctionRoutes(manifest.functions)
         store.routeEvents(by: routes)
         schedules = try TestSchedules(manifest.functions, store: store)
         try store.start()
-        firestore = Firestore(
-            transport: StoreTransport(store: store, database: database, clock: clock, context: OperationContext()))
+        let transport = StoreTransport(
+            store: store, users: functionUsers, database: database, clock: clock, context: OperationContext())
+        firestore = Firestore(transport: transport)
+        users = Users(transport: transport)
     }
+
+    /// For all testers of the process: its hashes are as cheap as can be, since they protect no user.
+    private static let passwords = PasswordHasher(cost: 2)
 
     /// The current time of the store's clock.
     public var now: Timestamp { clock.now() }
@@ -150,7 +174,8 @@ public final class FunctionsTester: Sendable {
     var project: String { database.project }
 
     private func transport(_ context: OperationContext, of run: TestRun? = nil) -> StoreTransport {
-        StoreTransport(store: store, database: database, clock: clock, context: context, run: run)
+        StoreTransport(
+            store: store, users: functionUsers, database: database, clock: clock, context: context, run: run)
     }
 
     /// Runs a function as a worker does: in a separate task that is cancelled with the caller's, or at its deadline.

@@ -1,11 +1,13 @@
 import DocumentModel
 import DocumentStore
 import FunctionsRuntime
+import UserModel
 import WorkerProtocol
 
 /// Sends document operations to a store in the same process.
 struct StoreTransport: DocumentTransport {
     let store: DocumentStore
+    let users: any UserBackend
     let database: DatabaseID
     let clock: TesterClock
     /// The principal of the operations.
@@ -24,7 +26,7 @@ struct StoreTransport: DocumentTransport {
         }
         var context = context
         if let run { context.completion = run.completionKey(for: request) }
-        let response = await request.perform(on: store, in: context)
+        let response = await request.perform(on: store, users, in: context)
         run?.note(response)
         switch response {
         case .failed(let error): throw error

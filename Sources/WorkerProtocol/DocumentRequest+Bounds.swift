@@ -1,4 +1,5 @@
 package import DocumentModel
+import UserModel
 
 /// Bounds of a request, which both sides apply. A request beyond them fails; its worker goes on.
 extension DocumentRequest {
@@ -29,6 +30,7 @@ extension DocumentRequest {
         switch bytes.first {
         case 1, 2, 7, 8, 9, 11, 12: .read
         case 3, 4, 13: .begin
+        case 15 where bytes.count > 1 && UserRequest.Operation(rawValue: bytes[1])?.isRead == true: .read
         default: .write
         }
     }

@@ -1,4 +1,5 @@
 package import DocumentModel
+import UserModel
 
 extension DocumentRequest {
     package var encoded: [UInt8] {
@@ -53,6 +54,16 @@ extension DocumentRequest {
         case .settle(let answer):
             writer.write(byte: 14)
             writer.write(optional: answer) { $0.write(blob: $1) }
+        case .users(let request):
+            writer.write(byte: 15)
+            request.write(to: &writer)
+        case .commitUsers(let users, let writes, let transaction, let result, let effects):
+            writer.write(byte: 16)
+            users.write(to: &writer)
+            writer.write(writes) { $0.write($1) }
+            writer.write(fixed: transaction.rawValue)
+            writer.write(optional: result) { $0.write(blob: $1) }
+            writer.write(effects) { $1.write(to: &$0) }
         case .collections(let parent):
             writer.write(byte: 11)
             writer.write(optional: parent) { $0.write($1) }
@@ -119,6 +130,14 @@ extension DocumentRequest {
             }
             self = .claim(key: key, mode)
         case 14: self = .settle(try reader.optional { reader throws(DecodingFailure) in try reader.blob() })
+        case 15: self = .users(try UserRequest(from: &reader))
+        case 16:
+            let users = try UserChanges(from: &reader)
+            let writes = try reader.writes()
+            let transaction = TransactionID(rawValue: try reader.fixed())
+            let result = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
+            let effects = try reader.list { reader throws(DecodingFailure) in try Effect(from: &reader) }
+            self = .commitUsers(users, writes, transaction: transaction, completing: result, effects: effects)
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()

@@ -1,11 +1,12 @@
 package import DocumentModel
+package import UserModel
 
 extension DocumentRequest {
     /// Performs the request as the typed operation that it stands for.
     ///
     /// - Parameter completion: called once, on any thread, with the response for the link.
     package func perform(
-        on documents: any DocumentBackend, in context: OperationContext,
+        on documents: any DocumentBackend, _ users: any UserBackend, in context: OperationContext,
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
         switch self {
@@ -51,15 +52,14 @@ extension DocumentRequest {
             }
         case .commit(let writes, let transaction, let answer, let effects):
             documents.commit(writes, transaction: transaction, completing: answer, effects: effects, in: context) {
-                completion(
-                    DocumentResponse($0) {
-                        switch $0 {
-                        case .committed(let result): .committed(result)
-                        case .completed(let answer): .completed(answer)
-                        case .keyReused: .keyReused
-                        }
-                    })
+                completion(DocumentResponse($0) { DocumentResponse($0) })
             }
+        case .users(let request):
+            users.perform(request, in: context) { completion(DocumentResponse($0) { .users($0) }) }
+        case .commitUsers(let changes, let writes, let transaction, let answer, let effects):
+            users.commit(
+                changes, with: writes, transaction: transaction, completing: answer, effects: effects, in: context
+            ) { completion(DocumentResponse($0) { DocumentResponse($0) }) }
         case .batchWrite(let writes):
             documents.batchWrite(writes, in: context) { completion(DocumentResponse($0) { .written($0) }) }
         case .claim(_, .transactional): completion(.settled)
@@ -91,10 +91,11 @@ extension DocumentRequest {
 
     /// Performs the request as the typed operation that it stands for.
     package func perform(
-        on documents: any DocumentBackend, in context: OperationContext = OperationContext()
+        on documents: any DocumentBackend, _ users: any UserBackend = UnavailableUsers("there are no users here"),
+        in context: OperationContext = OperationContext()
     ) async -> DocumentResponse {
         await withCheckedContinuation { continuation in
-            perform(on: documents, in: context) { continuation.resume(returning: $0) }
+            perform(on: documents, users, in: context) { continuation.resume(returning: $0) }
         }
     }
 }
@@ -120,6 +121,22 @@ extension DocumentResponse {
         switch result {
         case .success(let answer): self = response(answer)
         case .failure(let error): self = .failed(error)
+        }
+    }
+
+    fileprivate init<Answer>(_ result: Result<Answer, UserFailure>, _ response: (Answer) -> DocumentResponse) {
+        switch result {
+        case .success(let answer): self = response(answer)
+        case .failure(.refused(let message)): self = .usersRefused(message)
+        case .failure(.failed(let error)): self = .failed(error)
+        }
+    }
+
+    fileprivate init(_ answer: CommitAnswer) {
+        switch answer {
+        case .committed(let result): self = .committed(result)
+        case .completed(let answer): self = .completed(answer)
+        case .keyReused: self = .keyReused
         }
     }
 }

@@ -44,6 +44,12 @@ extension DocumentResponse {
             writer.write(byte: 10)
             writer.write(points) { $0.write($1) }
             writer.write(readTime)
+        case .users(let answer):
+            writer.write(byte: 16)
+            writer.write(blob: answer)
+        case .usersRefused(let message):
+            writer.write(byte: 17)
+            writer.write(message)
         case .claimed: writer.write(byte: 14)
         case .settled: writer.write(byte: 15)
         case .collections(let ids):
@@ -113,6 +119,8 @@ extension DocumentResponse {
             self = .descendants(try reader.list { reader throws(DecodingFailure) in try reader.path() })
         case 14: self = .claimed
         case 15: self = .settled
+        case 16: self = .users(try reader.blob())
+        case 17: self = .usersRefused(try reader.string())
         case let tag: throw DecodingFailure("unknown document response tag \(tag)")
         }
         try reader.finish()

@@ -29,5 +29,9 @@ package enum DocumentResponse: Hashable, Sendable {
     case completed([UInt8])
     /// The key was used with other data. On the wire it is the failure ``DocumentError/keyReused``.
     case keyReused
+    /// The JSON of the answer to ``DocumentRequest/users(_:)``.
+    case users([UInt8])
+    /// The message of Identity Toolkit's error, such as `EMAIL_EXISTS`. Nothing was changed.
+    case usersRefused(String)
     case failed(DocumentError)
 }

@@ -49,6 +49,14 @@ import Testing
         #expect(!products.contains { $0.hasPrefix("GRDB") })
     }
 
+    /// What authors test with has users and documents in memory, without the embedded engine.
+    @Test func theTesterLinksNoDatabase() throws {
+        let (targets, products) = try PackageGraph.package.get().closure(of: "FunctionsTesting")
+        #expect(targets.isSuperset(of: ["DocumentStore", "UserStore"]))
+        #expect(targets.isDisjoint(with: ["SQLiteStorage", "HostConfiguration", "FunctionsHost"]))
+        #expect(!products.contains { $0.hasPrefix("GRDB") })
+    }
+
     /// A worker starts in milliseconds because it loads neither Foundation nor a server nor a database.
     @Test func theAuthorsRuntimeHasFewDependencies() throws {
         let graph = try PackageGraph.package.get()

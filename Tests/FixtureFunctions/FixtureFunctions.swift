@@ -36,6 +36,7 @@ struct FixtureFunctions: FunctionBundle {
         eventListeners
         userListeners
         userChecks
+        userManagers
         senders
         stamp
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }

@@ -71,6 +71,20 @@ struct StandaloneFunctions: ServableBundle {
             }
             return BeforeCreateResponse(displayName: "Member", customClaims: ["member": true])
         }
+        onCall("adopt") { (request: CallableRequest<String>) in
+            let user = try await request.users.create(UserCreation(uid: request.data, displayName: "Ada"))
+            try await request.users.setCustomClaims(["staff": true], for: user.uid)
+            return try await request.users.customToken(for: user.uid)
+        }
+        onCall("adoptInTransaction") { (request: CallableRequest<String>, transaction: Transaction) in
+            do {
+                try await request.firestore.runTransaction { transaction in
+                    _ = try transaction.users.create(UserCreation(uid: request.data))
+                }
+            } catch let error as DocumentError {
+                throw HttpsError(error.code, error.message)
+            }
+        }
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }
         onSchedule("nightly", schedule: "0 3 * * *") { event in _ = event.scheduleTime }
     }

@@ -3,6 +3,7 @@ import Crypto
 import DocumentModel
 import DocumentStore
 import Foundation
+import FunctionsHost
 import SQLiteStorage
 import StorageEngine
 import StoreTestSupport

@@ -1,6 +1,7 @@
 import DocumentModel
 import TestSupport
 import Testing
+import UserModel
 import WorkerProtocol
 
 struct DocumentRequestCodingTests {
@@ -29,8 +30,22 @@ struct DocumentRequestCodingTests {
             .collections(below: nil), .collections(below: path), .claim(key: "é", .transactional),
             .claim(key: "", .once), .settle([1]), .settle(nil),
             .descendants(Descendants(parent: path, collectionID: "é", after: path, limit: 7)),
+            .users(UserRequest(.lookUp, body: [1])),
+            .commitUsers(
+                UserChanges(
+                    expectations: [.init(lookup: [1], answer: [2, 3])], writes: [UserRequest(.create, body: [4])]),
+                [write], transaction: id, completing: [1], effects: [.deleteTask("t", queue: "q")]),
         ]
         for request in requests { #expect(try DocumentRequest(decoding: request.encoded) == request) }
+    }
+
+    /// What only reads can be repeated if its answer finds no room.
+    @Test(arguments: UserRequest.Operation.allCases) func aRequestForUsersHasThePurposeOfItsOperation(
+        operation: UserRequest.Operation
+    ) {
+        let purpose = DocumentRequest.purpose(of: DocumentRequest.users(UserRequest(operation, body: [])).encoded)
+        #expect((purpose == .read) == operation.isRead)
+        #expect((purpose == .write) == !operation.isRead)
     }
 
     @Test func aRequestSaysWhatItTakesInMemory() throws {

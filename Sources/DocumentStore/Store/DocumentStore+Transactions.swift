@@ -1,4 +1,4 @@
-import CommitPipeline
+package import CommitPipeline
 package import DocumentModel
 import Synchronization
 
@@ -41,6 +41,24 @@ extension DocumentStore {
             store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
             context: context, completion: completion)
         if context.policy == nil { submit(commit) } else { decide(commit) }
+    }
+
+    /// Commits a transaction of an admin together with parts of other kinds of data: all of it or nothing.
+    ///
+    /// - Parameter others: makes these parts, on the writer's thread.
+    package func commit(
+        _ writes: [Write], transaction: TransactionID, completing: [UInt8]?, effects: [Effect],
+        beside others: @escaping @Sendable () -> [any CommitPart], in context: OperationContext,
+        completion: @escaping Completion<CommitAnswer>
+    ) {
+        guard context.policy == nil else {
+            return completion(
+                .failure(DocumentError(.permissionDenied, "only admins commit documents together with other data")))
+        }
+        submit(
+            WriteCommit(
+                store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
+                context: context, others: others, completion: completion))
     }
 
     /// Decides on a client's commit, and then commits.

@@ -65,7 +65,7 @@ final class DocumentCommit: CommitPart {
     }
 
     func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
-        if let transaction, !(writes.isEmpty && commit.effects.isEmpty) {
+        if let transaction, !(writes.isEmpty && commit.effects.isEmpty && commit.parts.count == 1) {
             if transaction.isReadOnly { throw DocumentError.invalidArgument("a read-only transaction can't write") }
             // A read-only transaction has seen one state, and needs no validation beyond that.
             if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }

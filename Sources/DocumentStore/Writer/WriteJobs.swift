@@ -14,6 +14,8 @@ struct WriteCommit: CommitJob {
     var decision: CommitDecision?
     /// How often it was decided.
     var decisions = 0
+    /// Makes the parts of other kinds of data, on the writer's thread, where they live.
+    var others: @Sendable () -> [any CommitPart] = { [] }
     let completion: DocumentStore.Completion<CommitAnswer>
 
     /// How often a commit is decided whose decision would keep the writer.
@@ -21,7 +23,7 @@ struct WriteCommit: CommitJob {
 
     func run(in batch: CommitBatch) throws {
         let part = DocumentCommit(writes, transaction, decision: decision, store.writer, store.parts)
-        let outcome = try batch.run(Commit([part], answer: completing, effects: effects, in: context))
+        let outcome = try batch.run(Commit([part] + others(), answer: completing, effects: effects, in: context))
         // An undecided transaction has ended.
         if part.isUndecided, transaction == nil, decisions < Self.maxDecisions {
             // Only then can a reader see what has changed.

@@ -123,6 +123,8 @@ extension DocumentError {
             case .settled: "a settlement"
             case .completed: "an earlier invocation's response"
             case .keyReused: "the refusal of a key"
+            case .users: "an answer about users"
+            case .usersRefused(let message): "the refusal \(message)"
             case .failed: "a failure"
             }
         return DocumentError(.internal, "the store responded to \(operation) with \(found)")

@@ -1,5 +1,6 @@
 package import DocumentModel
 import Synchronization
+import UserModel
 
 /// A serializable set of reads and writes: its writes are all stored, consistent with its reads, or none is.
 ///
@@ -17,6 +18,8 @@ public final class Transaction: Sendable {
         var phase = Phase.reading
         /// Tasks and events that the commit causes.
         var effects: [Effect] = []
+        /// The users that it has read and changes.
+        var users = UserChanges()
         /// The abort of a read: the attempt is lost even if the body catches the error.
         var lost: DocumentError?
         var documents: [DocumentPath: DocumentModel.Document?] = [:]
@@ -43,12 +46,21 @@ public final class Transaction: Sendable {
         self.state = Mutex(state)
     }
 
+    /// What a transaction commits.
+    struct End {
+        var writes: [Write] = []
+        var effects: [Effect]
+        var users: UserChanges
+        var lost: DocumentError?
+    }
+
     /// Closes the transaction and returns its buffered writes.
-    func end() -> (writes: [Write], effects: [Effect], lost: DocumentError?) {
+    func end() -> End {
         state.withLock { state in
             defer { state.phase = .ended }
-            guard case .writing(let writes) = state.phase else { return ([], state.effects, state.lost) }
-            return (writes, state.effects, state.lost)
+            var end = End(effects: state.effects, users: state.users, lost: state.lost)
+            if case .writing(let writes) = state.phase { end.writes = writes }
+            return end
         }
     }
 
@@ -108,6 +120,38 @@ public final class Transaction: Sendable {
         guard isOpen else { throw .transactionEnded }
     }
 
+    // MARK: Users
+
+    /// Looks users up. The commit is refused if the same lookup would find something else then.
+    func read(_ request: UserRequest) async throws -> [UInt8] {
+        guard !isReadOnly else { throw DocumentError.usersInReadOnly }
+        let known = try prepareRead { state in
+            state.users.expectations.first { $0.lookup == request.body }?.answer
+        }
+        if let known { return known }
+        let answer = try await firestore.transport.users(request)
+        state.withLock { state in
+            // Another task may have read the same meanwhile; the commit compares both.
+            state.users.expectations.append(.init(lookup: request.body, answer: answer))
+        }
+        return answer
+    }
+
+    /// Buffers a change of users for the commit.
+    func buffer(_ request: UserRequest) throws(DocumentError) {
+        guard !isReadOnly else { throw .writeInReadOnly }
+        let isOpen = state.withLock { state in
+            switch state.phase {
+            case .reading: state.phase = .writing([])
+            case .writing: break
+            case .ended: return false
+            }
+            state.users.writes.append(request)
+            return true
+        }
+        guard isOpen else { throw .transactionEnded }
+    }
+
     private func prepareRead<Known: Sendable>(_ look: (State) -> Known) throws(DocumentError) -> Known {
         let result: Result<Known, DocumentError> = state.withLock { state in
             switch state.phase {
@@ -137,6 +181,9 @@ extension DocumentError {
 
     static let writeInReadOnly = DocumentError(
         .failedPrecondition, "a read-only transaction can't write or enqueue; use .readWrite()")
+
+    static let usersInReadOnly = DocumentError(
+        .failedPrecondition, "a read-only transaction sees documents only; read users before it")
 
     static let readAfterWrite = DocumentError(
         .failedPrecondition, "reads must come before writes in a transaction; move this read before the first write")

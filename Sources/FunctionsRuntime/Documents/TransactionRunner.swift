@@ -1,4 +1,5 @@
 package import DocumentModel
+import UserModel
 import WorkerProtocol
 
 /// How a successful transaction ended.
@@ -27,7 +28,7 @@ package struct TransactionRunner: Sendable {
     ///   - completing: The function's response, which becomes final with the commit; nil if there is none.
     ///   - body: Reads and buffers writes. It may run several times, so it must have no side effects outside the
     ///     transaction.
-    /// - Throws: The body's error, after a rollback; `CancellationError` if the task is cancelled between attempts; the
+    /// - Throws: The body's error, after a rollback; ``AuthError`` if a change of users is refused; `CancellationError` if the task is cancelled between attempts; the
     ///   store's last `aborted` if every attempt lost. In all these cases nothing is written.
     package func run<Result: Sendable>(
         completing: @Sendable (Result) throws -> [UInt8]? = { _ in nil },
@@ -86,19 +87,23 @@ package struct TransactionRunner: Sendable {
 
         let end = transaction.end()
         if let lost = end.lost { return .aborted(transaction.id, lost) }
-        return try await commit(end.writes, end.effects, of: transaction.id, result: result, answer: answer)
+        return try await commit(end, of: transaction.id, result: result, answer: answer)
     }
 
     private func commit<Result: Sendable>(
-        _ writes: [Write], _ effects: [Effect], of transaction: TransactionID, result: Result, answer: [UInt8]?
+        _ end: Transaction.End, of transaction: TransactionID, result: Result, answer: [UInt8]?
     ) async throws -> Attempt<Result> {
         do {
-            let request = DocumentRequest.commit(
-                writes, transaction: transaction, completing: answer, effects: effects)
+            let request: DocumentRequest =
+                end.users.isEmpty
+                ? .commit(end.writes, transaction: transaction, completing: answer, effects: end.effects)
+                : .commitUsers(
+                    end.users, end.writes, transaction: transaction, completing: answer, effects: end.effects)
             let response = try await firestore.transport.send(request)
             switch response {
             case .committed(let committed): return .ended(.committed(result, committed))
             case .completed(let answer): return .ended(.completed(answer))
+            case .usersRefused(let message): throw AuthError(refusal: message)
             default: throw DocumentError.unexpected(response, to: "commit")
             }
         } catch let error as DocumentError where error.code == .aborted {

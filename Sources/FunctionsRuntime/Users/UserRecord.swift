@@ -17,12 +17,17 @@ public struct UserRecord: Hashable, Sendable {
     public var providerData: [UserInfo]
     /// The claims that an admin has set; they are in the user's tokens.
     public var customClaims: [String: JSONValue]
+    /// Tokens issued before this time are revoked. Nil if the record comes with an event.
+    public var tokensValidAfterTime: Timestamp?
+    /// What the user proves besides the first factor. Empty if the record comes with an event.
+    public var enrolledFactors: [MultiFactorInfo]
 
     public init(
         uid: String, email: String? = nil, emailVerified: Bool = false, displayName: String? = nil,
         photoURL: String? = nil, phoneNumber: String? = nil, disabled: Bool = false,
         metadata: UserMetadata = UserMetadata(), providerData: [UserInfo] = [],
-        customClaims: [String: JSONValue] = [:]
+        customClaims: [String: JSONValue] = [:], tokensValidAfterTime: Timestamp? = nil,
+        enrolledFactors: [MultiFactorInfo] = []
     ) {
         self.uid = uid
         self.email = email
@@ -34,6 +39,26 @@ public struct UserRecord: Hashable, Sendable {
         self.metadata = metadata
         self.providerData = providerData
         self.customClaims = customClaims
+        self.tokensValidAfterTime = tokensValidAfterTime
+        self.enrolledFactors = enrolledFactors
+    }
+}
+
+/// A second factor that a user has enrolled.
+public struct MultiFactorInfo: Hashable, Sendable {
+    public var uid: String
+    public var displayName: String?
+    public var enrollmentTime: Timestamp?
+    /// Nil for an authenticator app.
+    public var phoneNumber: String?
+
+    public init(
+        uid: String, displayName: String? = nil, enrollmentTime: Timestamp? = nil, phoneNumber: String? = nil
+    ) {
+        self.uid = uid
+        self.displayName = displayName
+        self.enrollmentTime = enrollmentTime
+        self.phoneNumber = phoneNumber
     }
 }
 
@@ -42,10 +67,15 @@ public struct UserMetadata: Hashable, Sendable {
     public var creationTime: Timestamp?
     /// Nil for a user who has never signed in.
     public var lastSignInTime: Timestamp?
+    /// When the user's token was refreshed last. Nil if the record comes with an event.
+    public var lastRefreshTime: Timestamp?
 
-    public init(creationTime: Timestamp? = nil, lastSignInTime: Timestamp? = nil) {
+    public init(
+        creationTime: Timestamp? = nil, lastSignInTime: Timestamp? = nil, lastRefreshTime: Timestamp? = nil
+    ) {
         self.creationTime = creationTime
         self.lastSignInTime = lastSignInTime
+        self.lastRefreshTime = lastRefreshTime
     }
 }
 
@@ -98,6 +128,7 @@ extension UserMetadata: Codable {
     private enum CodingKeys: String, CodingKey {
         case creationTime = "createTime"
         case lastSignInTime
+        case lastRefreshTime
     }
 }
 

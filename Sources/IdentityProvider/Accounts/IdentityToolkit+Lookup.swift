@@ -3,8 +3,6 @@ import StrictJSON
 import UserStore
 
 extension IdentityToolkit {
-    private static let maxLookups = 1000
-
     /// Describes the caller; for admins, any users by any of their ids.
     func lookUp(_ call: SignInCall) async throws -> JSONObject {
         if call.isAdmin, call["idToken"] == nil { return try await lookUpAsAdmin(call) }
@@ -14,28 +12,8 @@ extension IdentityToolkit {
     }
 
     private func lookUpAsAdmin(_ call: SignInCall) async throws -> JSONObject {
-        let fields = call.fields
-        let identities = fields.messages("federatedUserId")
-        let (uids, emails, numbers) = (
-            fields.texts("localId"), fields.texts("email"), fields.texts("phoneNumber")
-        )
-        try require(
-            uids.count + emails.count + numbers.count + identities.count <= Self.maxLookups,
-            "INVALID_ARGUMENT : at most \(Self.maxLookups) users are looked up at once.")
-        let found = try await users.read { users -> [UserRecord] in
-            var found: [UserRecord] = []
-            var seen: Set<String> = []
-            func add(_ user: UserRecord?) { if let user, seen.insert(user.uid).inserted { found.append(user) } }
-            for uid in uids { add(try users.user(uid)) }
-            for email in emails { add(try Contact.email(email).flatMap { try users.user(email: $0) }) }
-            for number in numbers { add(try Contact.phoneNumber(number).flatMap { try users.user(phoneNumber: $0) }) }
-            for identity in identities {
-                guard let provider = identity["providerId"], let rawID = identity["rawId"] else { continue }
-                add(try users.user(provider: provider, rawID: rawID))
-            }
-            return found
-        }
-        return Self.lookupAnswer(found, isWhole: true)
+        let lookup = try UserLookup(call.fields)
+        return try await users.read { Self.lookupAnswer(try lookup.run(in: $0), isWhole: true) }
     }
 
     /// Without `users` if there are none: Node's admin SDK needs that.
@@ -59,5 +37,43 @@ extension IdentityToolkit {
             }
         }
         return ["kind": "identitytoolkit#DeleteAccountResponse"]
+    }
+}
+
+/// Which users an admin looks up, by any of their ids.
+struct UserLookup: Sendable {
+    private static let maxUsers = 1000
+
+    private let uids: [String]
+    private let emails: [String]
+    private let phoneNumbers: [String]
+    private let identities: [(provider: String, rawID: String)]
+
+    /// - Throws: an ``IdentityToolkitError`` if there are too many.
+    init(_ fields: SignInRequest) throws(IdentityToolkitError) {
+        uids = fields.texts("localId")
+        emails = fields.texts("email")
+        phoneNumbers = fields.texts("phoneNumber")
+        identities = fields.messages("federatedUserId").compactMap { identity in
+            guard let provider = identity["providerId"], let rawID = identity["rawId"] else { return nil }
+            return (provider, rawID)
+        }
+        try require(count <= Self.maxUsers, "INVALID_ARGUMENT : at most \(Self.maxUsers) users are looked up at once.")
+    }
+
+    var count: Int { uids.count + emails.count + phoneNumbers.count + identities.count }
+
+    /// The users that exist, each once.
+    func run(in users: some UserReader) throws -> [UserRecord] {
+        var found: [UserRecord] = []
+        var seen: Set<String> = []
+        func add(_ user: UserRecord?) { if let user, seen.insert(user.uid).inserted { found.append(user) } }
+        for uid in uids { add(try users.user(uid)) }
+        for email in emails { add(try Contact.email(email).flatMap { try users.user(email: $0) }) }
+        for number in phoneNumbers {
+            add(try Contact.phoneNumber(number).flatMap { try users.user(phoneNumber: $0) })
+        }
+        for (provider, rawID) in identities { add(try users.user(provider: provider, rawID: rawID)) }
+        return found
     }
 }

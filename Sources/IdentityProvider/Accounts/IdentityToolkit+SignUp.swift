@@ -56,6 +56,12 @@ extension IdentityToolkit {
 
     /// Creates a user as admin, without signing it in.
     private func createUser(_ call: SignInCall) async throws -> JSONObject {
+        let creation = try await creation(call)
+        return signUpAnswer(try await users.commit(in: call.context, creation))
+    }
+
+    /// What creates a user as admin: checked, and with the password hashed.
+    func creation(_ call: SignInCall) async throws -> @Sendable (UserTransaction) throws -> UserRecord {
         let uid = call["localId"]
         if let uid {
             try require(call["idToken"] == nil, "UNEXPECTED_PARAMETER : User ID")
@@ -76,7 +82,7 @@ extension IdentityToolkit {
             hash = try await passwords.hash(password, for: call.origin.address)
         }
         let password = hash
-        let user = try await users.commit(in: call.context) { transaction in
+        return { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: uid ?? Secrets.id(), createdAt: transaction.milliseconds)
@@ -92,7 +98,6 @@ extension IdentityToolkit {
             if caller == nil { try transaction.insert(user) } else { try transaction.update(user) }
             return user
         }
-        return signUpAnswer(user)
     }
 
     private func signUpAnswer(_ user: UserRecord) -> JSONObject {

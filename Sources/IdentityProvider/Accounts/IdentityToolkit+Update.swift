@@ -18,19 +18,13 @@ extension IdentityToolkit {
         }
         let password = hash
         let recovery = Secrets.text()
-        let (user, signedIn, recovered) = try await users.commit { transaction in
+        let (user, signedIn, recovered) = try await users.commit(in: call.context) { transaction in
             let old =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
-            var user = old
-            try change.apply(to: &user, isAnonymous: caller?.provider == "anonymous", in: transaction)
-            if let password { try setPassword(password, of: &user, in: transaction) }
+            let user = try store(
+                change, password, of: old, isAnonymous: caller?.provider == "anonymous", in: transaction)
             let hasNewEmail = change.email != nil && user.email != old.email
-            if hasNewEmail {
-                user.validSince = change.validSince ?? transaction.seconds
-                try transaction.endSessions(of: user.uid)
-            }
-            try transaction.update(user)
             var recovered: MailAction?
             if hasNewEmail, caller?.provider != "anonymous", let email = user.initialEmail, email != user.email {
                 recovered = MailAction(.recoverEmail, email: email, uid: user.uid)
@@ -56,6 +50,24 @@ extension IdentityToolkit {
         if let email = change.email { answer["newEmail"] = .string(email) }
         if let signedIn { answer.merge(try tokens(of: signedIn)) }
         return answer
+    }
+
+    /// Stores a change of a user. A new password or address ends the sign-ins from before it.
+    ///
+    /// - Returns: the user as changed.
+    func store(
+        _ change: AccountChange, _ password: PasswordHash?, of old: UserRecord, isAnonymous: Bool,
+        in transaction: UserTransaction
+    ) throws -> UserRecord {
+        var user = old
+        try change.apply(to: &user, isAnonymous: isAnonymous, in: transaction)
+        if let password { try setPassword(password, of: &user, in: transaction) }
+        if change.email != nil, user.email != old.email {
+            user.validSince = change.validSince ?? transaction.seconds
+            try transaction.endSessions(of: user.uid)
+        }
+        try transaction.update(user)
+        return user
     }
 
     func updateAnswer(_ user: UserRecord) -> JSONObject {

@@ -44,7 +44,7 @@ extension IdentityToolkit {
         let uids = call.fields.texts("localIds")
         try require((1...Self.maxBatch).contains(uids.count), "LOCAL_ID_LIST_EXCEEDS_LIMIT")
         let isForced = call.fields.flag("force") == true
-        let errors = try await users.commit { transaction in
+        let errors = try await users.commit(in: call.context) { transaction in
             var errors: [JSONValue] = []
             for (index, uid) in uids.enumerated() {
                 guard let user = try transaction.user(uid) else { continue }

@@ -11,9 +11,13 @@ struct SignInCall: Sendable {
     /// Whether the client is a browser that shows the answer.
     var readsHTML = false
     var isPost = false
+    /// The context of the function that calls; nil for other callers.
+    var functionContext: OperationContext?
 
-    /// The author of what the call changes, as events name it.
-    var context: OperationContext { OperationContext(auth: EventAuth(isAdmin ? .serviceAccount : .apiKey)) }
+    /// The author of what the call changes, as events name it, and the events that led to it.
+    var context: OperationContext {
+        functionContext ?? OperationContext(auth: EventAuth(isAdmin ? .serviceAccount : .apiKey))
+    }
 
     subscript(_ name: String) -> String? { fields[name] }
 }

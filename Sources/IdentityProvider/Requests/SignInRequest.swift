@@ -60,6 +60,8 @@ struct SignInRequest: Sendable {
         return true
     }
 
+    mutating func set(_ name: String, to flag: Bool) { fields[name] = JSONNode(kind: .boolean(flag), offset: 0) }
+
     func flag(_ name: String) -> Bool? {
         switch fields[name]?.kind {
         case .boolean(let flag): flag

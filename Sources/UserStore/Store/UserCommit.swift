@@ -26,7 +26,7 @@ package final class UserCommit: CommitPart {
             throw DocumentError(.dataLoss, "a stored user can't be read, the store is damaged: \(error.reason)")
         } catch {
             failure = error
-            throw DocumentError(.aborted, "the change of users was refused")
+            throw error as? DocumentError ?? DocumentError(.failedPrecondition, "the change of users was refused")
         }
         self.transaction = transaction
     }

@@ -65,7 +65,7 @@ extension DocumentWork.Result {
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
         // A commit that was refused may be retried in the same transaction.
         case .failed, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
-            .written, .claimed, .settled:
+            .written, .claimed, .settled, .users, .usersRefused:
             break
         }
         switch response {
@@ -82,10 +82,15 @@ extension DocumentRequest {
     var endsTransaction: Bool {
         switch self {
         case .commit(_, let transaction, _, _): transaction != nil
-        case .rollback: true
+        case .commitUsers, .rollback: true
         default: false
         }
     }
 
-    var isCompleting: Bool { if case .commit(_, _, .some, _) = self { true } else { false } }
+    var isCompleting: Bool {
+        switch self {
+        case .commit(_, _, .some, _), .commitUsers(_, _, _, .some, _): true
+        default: false
+        }
+    }
 }

@@ -361,7 +361,7 @@ extension Invocation {
             owner: id, completion: key, chain: delivery?.chain ?? [], delivery: delivery?.lease,
             cancellation: cancellation, answer: operation)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        request.perform(on: pool.services.documents, in: context) {
+        request.perform(on: pool.services.documents, pool.services.users, in: context) {
             [
                 eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
                 isCompleting = request.isCompleting

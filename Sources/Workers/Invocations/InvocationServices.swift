@@ -1,10 +1,12 @@
 package import DocumentModel
 import Sharing
 import Synchronization
+package import UserModel
 
-/// What invocations share: the documents, the memory for their operations, and whether the host is stopping.
+/// What invocations share: the documents, the users, the memory for their operations, and whether the host is stopping.
 package final class InvocationServices: Sendable {
     let documents: any DocumentBackend
+    let users: any UserBackend
     package let operationBytes: OperationBytes
     package let calls = CallMetrics()
     /// Nil if no calls are logged.
@@ -19,13 +21,15 @@ package final class InvocationServices: Sendable {
     private static let decoder = LongWork("workers.large-operations")
 
     package init(
-        documents: any DocumentBackend, limits: HostLimits = HostLimits(),
+        documents: any DocumentBackend, users: any UserBackend = UnavailableUsers("there are no users here"),
+        limits: HostLimits = HostLimits(),
         decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.add($0) },
         recordCalls: CallRecorder? = nil, recordsAllCalls: Bool = true
     ) {
         self.recordCalls = recordCalls
         self.recordsAllCalls = recordsAllCalls
         self.documents = documents
+        self.users = users
         self.decodeLarge = decodeLarge
         operationBytes = OperationBytes(worker: limits.workerBytes, all: limits.allWorkersBytes)
     }

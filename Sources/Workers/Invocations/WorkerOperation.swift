@@ -119,12 +119,14 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
             return bytes
         }
         switch response {
-        case .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants, .completed:
+        case .users where purpose != .read: return bytes
+        case .users, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
+            .completed:
             return again(with: bytes.count)
         // The transaction reads it again.
         case .began(let transaction, _): return DocumentResponse.began(transaction, prefetched: []).encoded
         // As small as their requests.
-        case .committed, .written, .rolledBack, .claimed, .settled, .keyReused, .failed: return bytes
+        case .committed, .written, .rolledBack, .claimed, .settled, .keyReused, .usersRefused, .failed: return bytes
         }
     }
 

@@ -88,7 +88,7 @@ extension DocumentResponse {
             return .written(results.map { $0.map(\.timeless).mapError { DocumentError($0.code, "") } })
         case .failed(let error): return .failed(DocumentError(error.code, ""))
         case .descendants(let paths): return .descendants(paths.sorted { $0.string < $1.string })
-        case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused: return self
+        case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused, .users, .usersRefused: return self
         }
     }
 }

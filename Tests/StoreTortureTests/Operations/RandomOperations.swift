@@ -143,7 +143,7 @@ struct RandomOperations {
 
     mutating func response() -> DocumentResponse {
         let result = WriteResult(updateTime: flag() ? time() : nil, transformResults: values())
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<17, using: &random) {
         case 0: return .documents([document(), nil], readTime: time())
         case 1: return .results([document()], readTime: time())
         case 2: return .aggregated(values(), readTime: time())
@@ -165,6 +165,8 @@ struct RandomOperations {
         case 13: return .claimed
         case 14: return .settled
         case 12: return .descendants(paths())
+        case 15: return .users([1, 2])
+        case 16: return .usersRefused("EMAIL_EXISTS : é")
         case 9: return .failed(DocumentError(.notFound, "no \u{1}"))
         default: return .rolledBack
         }

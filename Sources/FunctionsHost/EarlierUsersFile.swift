@@ -2,6 +2,7 @@ import DocumentModel
 import Foundation
 import SQLiteStorage
 import StorageEngine
+package import UserStore
 
 /// `auth/users.sqlite`: where earlier versions kept their users, who were all anonymous.
 package struct EarlierUsersFile: Sendable {

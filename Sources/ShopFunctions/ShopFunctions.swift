@@ -1,7 +1,7 @@
 import FunctionsRuntime
 
 /// The shop's backend: a purchase that reads cart and stock and writes the order in one transaction, the functions that
-/// follow it, and a catalog.
+/// follow it, a catalog, and the appointment of staff.
 @main
 struct ShopFunctions: FunctionBundle {
     var functions: [Function] {
@@ -13,6 +13,10 @@ struct ShopFunctions: FunctionBundle {
         }
         onRequest("catalog", .region(.asiaNortheast1), .cors(.any)) { request in
             try await Catalog(request).page()
+        }
+        onCall("appointStaff", .region(.asiaNortheast1), .authPolicy { $0?.token["owner"] == true }) {
+            (request: CallableRequest<String>, transaction: Transaction) in
+            try await Staff(in: transaction).appoint(email: request.data)
         }
         onDocumentCreated(
             "recordSale", document: "users/{userID}/orders/{orderID}", .region(.asiaNortheast1), .retry()

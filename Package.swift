@@ -451,7 +451,7 @@ let package = Package(
             name: "HostTesting",
             dependencies: [
                 "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline",
-                "DocumentStore", "EventDelivery", "TokenVerification", "TestSupport",
+                "DocumentStore", "EventDelivery", "DataDirectory", "TokenVerification", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
@@ -595,7 +595,7 @@ let package = Package(
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
-                "StrictJSON", "TextFormats", "TokenVerification", "TestSupport", "HostTesting",
+                "StrictJSON", "TextFormats", "DataDirectory", "TokenVerification", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),

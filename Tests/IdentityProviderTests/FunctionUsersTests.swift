@@ -5,6 +5,7 @@ import HostTesting
 import Logging
 import StorageEngine
 import StrictJSON
+import TestSupport
 import Testing
 import TextFormats
 import TokenVerification
@@ -16,20 +17,22 @@ import UserStore
     private static let project = TestIssuer.project
     private static let passwords = PasswordHasher(cost: 2)
 
+    private let directory: TemporaryDirectory
     private let documents: DocumentStore
     private let users: FunctionUsers
 
     init() throws {
         documents = try DocumentStore(
             engine: MemoryEngine(), now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) })
-        let key = try TestIssuer.shared.get().key
+        directory = try TemporaryDirectory()
+        let keys = try SigningKeys.ofTests(in: directory.path + "/auth", now: { TestIssuer.start })
         users = FunctionUsers(
             IdentityToolkit(
-                users: try UserStore(on: documents.pipeline, project: Self.project), policy: .production, keys: key,
+                users: try UserStore(on: documents.pipeline, project: Self.project), policy: .production, keys: keys,
                 passwords: Self.passwords,
                 customTokens: CustomTokens { issuer, id in
-                    issuer == IdentityToolkit.customTokenIssuer(of: Self.project) && id == key.keyID
-                        ? key.publicKey : nil
+                    guard issuer == IdentityToolkit.customTokenIssuer(of: Self.project), let id else { return nil }
+                    return keys.verification[id]
                 },
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
                 now: { TestIssuer.start }),

@@ -1,3 +1,4 @@
+import HTTPTypes
 import HostTesting
 import HummingbirdTesting
 import NIOCore
@@ -5,6 +6,7 @@ import StrictJSON
 import TestSupport
 import Testing
 import TextFormats
+import TokenVerification
 
 @testable import IdentityProvider
 @testable import UserStore

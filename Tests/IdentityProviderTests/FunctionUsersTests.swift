@@ -152,6 +152,21 @@ import UserStore
         #expect(try await perform(.list, "{}").get()["users"] == nil)
     }
 
+    /// The documents of a tester's client lead to users too.
+    @Test func clientsUnderRulesManageNoUsers() async throws {
+        struct Rules: AccessPolicy {
+            func check(_ access: Access, in view: AccessView) {}
+        }
+        let context = OperationContext(owner: 1, policy: Rules())
+        let denied = DocumentError(.permissionDenied, "only functions and other admins manage users")
+        #expect(await perform(.list, "{}", in: context) == .failure(.failed(denied)))
+        guard case .failure(.failed(let error)) = try await commit(write(.create, "{}"), in: context) else {
+            Issue.record("it is committed")
+            return
+        }
+        #expect(error.code == .permissionDenied)
+    }
+
     /// In production, where custom tokens must be signed.
     @Test func theHostAcceptsTheCustomTokensThatItSigns() async throws {
         let token = try #require(

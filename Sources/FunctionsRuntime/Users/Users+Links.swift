@@ -76,7 +76,9 @@ extension Users {
 
     /// A link that signs in the user with the address, for a mail that the function sends.
     ///
-    /// - Parameter settings: The app that opens the link.
+    /// - Parameters:
+    ///   - email: The address; it needn't be a user's yet.
+    ///   - settings: The app that opens the link.
     /// - Throws: ``AuthError`` with `invalidEmail`, or `invalidContinueURI`.
     public func signInLink(for email: String, settings: ActionCodeSettings) async throws -> String {
         var settings = settings

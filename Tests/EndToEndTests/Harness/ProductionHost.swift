@@ -13,10 +13,12 @@ struct ProductionHost: Sendable {
 
     /// Runs a test against a host of its own, and ends it afterwards.
     /// - Parameters:
+    ///   - bundles: the elements of `bundles`.
     ///   - listen: further members of `listen`.
     ///   - prepare: writes what the configuration names.
     static func serving(
-        listen: String = "", extra: String = "", prepare: (HostDirectory) async throws -> Void = { _ in },
+        bundles: String = "", listen: String = "", extra: String = "",
+        prepare: (HostDirectory) async throws -> Void = { _ in },
         _ body: (ProductionHost) async throws -> Void
     ) async throws {
         await HostSlots.take()
@@ -25,7 +27,7 @@ struct ProductionHost: Sendable {
         try await prepare(directory)
         try directory.write(
             """
-            { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [],
+            { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [\(bundles)],
               "listen": { "functions": 0, "firestore": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
             """, to: "functions.json")
         let process = try HostProcess(directory)

@@ -91,6 +91,50 @@ import Testing
         }
     }
 
+    // MARK: In production
+
+    private static let fixture = #"{ "name": "fixture", "executable": "\#(HostDirectory.Bundle.fixture.product)" }"#
+
+    private static func call(_ host: ProductionHost, _ name: String, _ data: String) async throws -> HTTPAnswer {
+        try await HTTPClient(port: host.functions).send(
+            "POST", "/\(ProductionHost.project)/us-central1/\(name)", headers: ["Content-Type": "application/json"],
+            #"{"data":\#(data)}"#)
+    }
+
+    /// There, custom tokens must be signed: by a server's key, or by the host for its functions.
+    @Test func aHostThatIssuesTokensAcceptsItsFunctionsCustomTokens() async throws {
+        try await ProductionHost.serving(
+            bundles: Self.fixture, listen: #""auth": 0"#, extra: #", "auth": { "issuer": "own" }"#
+        ) { host in
+            let auth = HTTPClient(port: try #require(host.process.port("auth")))
+            func signIn(_ token: String) async throws -> HTTPAnswer {
+                try await auth.send(
+                    "POST", "/identitytoolkit.googleapis.com/v1/accounts:signInWithCustomToken?key=k",
+                    headers: ["Content-Type": "application/json"], #"{"token":"\#(token)","returnSecureToken":true}"#)
+            }
+            #expect(try await Self.call(host, "createUser", Self.ada).status == 200)
+            let token = try #require(
+                try await Self.call(host, "userTokens", #""ada""#).json["result"]?["token"]?.text)
+            let signedIn = try await signIn(token)
+            #expect(signedIn.status == 200, "\(signedIn.text)")
+            let parts = token.split(separator: ".")
+            for forged in [parts[0...1].joined(separator: ".") + ".", token.dropLast(8) + "AAAAAAAA"] {
+                let refused = try await signIn(String(forged))
+                #expect(refused.json["error"]?["message"]?.text?.hasPrefix("INVALID_CUSTOM_TOKEN") == true)
+            }
+        }
+    }
+
+    @Test func aHostWhoseUsersAreGooglesSaysSo() async throws {
+        try await ProductionHost.serving(bundles: Self.fixture) { host in
+            let answer = try await Self.call(host, "createUser", Self.ada)
+            #expect(answer.json["error"]?["status"]?.text == "INTERNAL")
+            try await Bound.wait("the reason is logged") {
+                host.process.errors.contains("this host has no users of its own")
+            }
+        }
+    }
+
     /// What was answered survives the host's death, users and documents alike.
     @Test func whatATransactionChangedSurvivesAKilledHost() async throws {
         let directory = try HostDirectory()

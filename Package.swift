@@ -53,6 +53,8 @@ let package = Package(
                 // Statically: machines that only run the host needn't have it.
                 .linkedLibrary(":libargon2.a", .when(platforms: [.linux])),
             ]),
+        // Only the host needs it: workers don't load the library.
+        .target(name: "CMailTransfer", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "StrictJSON", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(
@@ -157,11 +159,13 @@ let package = Package(
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+        .target(name: "MailTransfer", dependencies: ["CMailTransfer", "TextFormats"], swiftSettings: settings),
         .target(
             name: "IdentityProvider",
             dependencies: [
                 "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "Sharing",
-                "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification",
+                "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -328,7 +332,7 @@ let package = Package(
                 "DocumentStore", "StorageEngine", "UserModel", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
-                "IdentityProvider",
+                "MailTransfer", "IdentityProvider",
                 "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 "ControlAPI",
                 .product(name: "NIOCore", package: nio),
@@ -648,11 +652,23 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "MailTransferTests",
+            dependencies: [
+                "TextFormats", "MailTransfer", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "StorageEngine", "SQLiteStorage",
-                "CommitPipeline", "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification",
+                "CommitPipeline", "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer",
                 "IdentityProvider", "TestSupport", "HostTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -757,7 +773,8 @@ let package = Package(
         .testTarget(
             name: "HostConfigurationTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "Sharing", "DocumentStore", "Workers", "HostConfiguration",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "DocumentStore", "Workers",
+                "HostConfiguration",
                 "TestSupport",
             ],
             swiftSettings: settings),

@@ -116,7 +116,7 @@ struct ParamResolution {
 
 extension [VariableFile] {
     /// The entry of the last file that has this name. Later files override earlier ones.
-    fileprivate func lastEntry(named name: String) -> (VariableFile.Entry, VariableFile)? {
+    func lastEntry(named name: String) -> (VariableFile.Entry, VariableFile)? {
         for file in reversed() { if let entry = file.entries[name] { return (entry, file) } }
         return nil
     }

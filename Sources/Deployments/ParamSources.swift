@@ -35,11 +35,20 @@ struct ParamSources: Equatable, Sendable {
             if let file = try read(path) { sources.variables.append(file) }
         }
         guard manifest.params.contains(where: { $0.type == .secret }) else { return sources }
+        sources.secrets = try readSecrets(configuration, user: user)
+        return sources
+    }
+
+    /// - Throws: the problems of the first file that has any, or that others can read.
+    static func readSecrets(
+        _ configuration: HostConfiguration, user: UInt32
+    ) throws(ConfigurationError) -> [VariableFile] {
+        var files: [VariableFile] = []
         for path in secretFiles(configuration) {
             try check(path, user)
-            if let file = try read(path) { sources.secrets.append(file) }
+            if let file = try read(path) { files.append(file) }
         }
-        return sources
+        return files
     }
 
     static func variableFiles(_ configuration: HostConfiguration) -> [String] {

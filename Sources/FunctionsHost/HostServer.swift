@@ -52,6 +52,8 @@ package final class HostServer: Sendable {
     private let deployments: DeploymentService
     private let gateway: Gateway
     private let events: EventService
+    /// How the codes of sign-in reach users.
+    private let delivery: MessageDelivery
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
     private let webChannel: WebChannelService
@@ -79,6 +81,7 @@ package final class HostServer: Sendable {
         self.logger = logger
         let tls = try Self.tls(configuration, logger)
         self.tls = tls
+        delivery = try MessageDelivery(configuration)
         let parts = try HostParts(
             configuration, isEphemeral: isEphemeral, isLocal: isLocal, console: console, archive: archive,
             logger: logger)
@@ -173,7 +176,7 @@ package final class HostServer: Sendable {
                     logger: logger))
         }
         let toolkit = parts.signIn.map(identityToolkit)
-        if let toolkit { services.append(authServer(toolkit, servers)) }
+        if let toolkit { services += [toolkit.messageSender(logger: logger), authServer(toolkit, servers)] }
         if let keys = parts.signIn?.keys {
             services.append(KeyRotation(keys, days: configuration.auth.keyRotationDays, logger: logger))
         }
@@ -336,7 +339,8 @@ package final class HostServer: Sendable {
     private func identityToolkit(_ signIn: LocalSignIn) -> IdentityToolkit {
         IdentityToolkit(
             configuration, users: parts.users, signIn: signIn, accounts: parts.serviceAccounts,
-            blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), logger: logger)
+            blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), delivery: delivery,
+            logger: logger)
     }
 
     private func authServer(_ toolkit: IdentityToolkit, _ servers: PortServers) -> any Service {

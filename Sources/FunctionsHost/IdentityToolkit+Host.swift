@@ -11,7 +11,8 @@ extension IdentityToolkit {
     /// The host's sign-in, as its configuration says.
     init(
         _ configuration: HostConfiguration, users: UserStore, signIn: LocalSignIn, accounts: ServiceAccountStore,
-        blocking: any BlockingFunctions = NoBlockingFunctions(), logger: Logger
+        blocking: any BlockingFunctions = NoBlockingFunctions(), delivery: MessageDelivery = MessageDelivery(),
+        logger: Logger
     ) {
         let isDevelopment = configuration.mode == .development
         let own = Self.customTokenIssuer(of: configuration.project)
@@ -25,7 +26,8 @@ extension IdentityToolkit {
                     if issuer == own, let id, let key = keys?.verification[id] { return key }
                     return accounts.publicKey(of: issuer, id: id)
                 },
-            configuration: SignInConfiguration(configuration.auth), blocking: blocking, logger: logger)
+            configuration: SignInConfiguration(configuration.auth), blocking: blocking, delivery: delivery,
+            logger: logger)
     }
 }
 

@@ -16,6 +16,7 @@ extension SignInConfiguration {
         hidesAccounts = auth.hideAccounts
         projectNumber = auth.projectNumber
         publicAddress = auth.publicAddress
+        actionPage = auth.mail?.links
         authorizedDomains = auth.authorizedDomains
         providers = auth.providers.map { ProviderConfig($0) }
     }

@@ -56,7 +56,7 @@ package enum ConfigurationFile {
 
     static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 && !isDirectory(path) }
 
-    private static func isDirectory(_ path: String) -> Bool { FileStatus(path)?.isDirectory ?? false }
+    static func isDirectory(_ path: String) -> Bool { FileStatus(path)?.isDirectory ?? false }
 
     /// Whether this is an IPv4 or IPv6 address, or `localhost`.
     static func isAddress(_ host: String) -> Bool {

@@ -24,8 +24,12 @@ enum ConfigurationKeys {
         "issuer", "signedTokens", "keyRotationDays", "projectNumber", "publicAddress", "authorizedDomains",
         "duplicateEmails",
         "hideAccounts",
-        "passwords", "attempts", "providers",
+        "passwords", "attempts", "providers", "mail", "sms",
     ]
+    static let mail = ["smtp", "webhook", "from", "replyTo", "templates", "links"]
+    static let smtp = ["host", "port", "tls", "user", "secret", "authorities"]
+    static let sms = ["webhook"]
+    static let webhook = ["url", "secret"]
     static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize"]
     static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB", "threads"]
     static let attempts = ["perAccount", "perAddress"]

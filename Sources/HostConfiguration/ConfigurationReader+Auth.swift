@@ -1,7 +1,7 @@
 import StrictJSON
 
 extension ConfigurationReader {
-    mutating func auth(_ node: JSONNode) -> HostConfiguration.Auth {
+    mutating func auth(_ node: JSONNode, mode: HostConfiguration.Mode) -> HostConfiguration.Auth {
         var auth = HostConfiguration.Auth()
         guard let object = object(node, key: "auth", known: ConfigurationKeys.auth) else { return auth }
         if let issuer = object["issuer"].flatMap({ choice($0, HostConfiguration.Auth.Issuer.self) }) {
@@ -27,6 +27,9 @@ extension ConfigurationReader {
         if let node = object["providers"] { auth.providers = providers(node) }
         if let node = object["passwords"] { auth.passwords = passwords(node) }
         if let node = object["attempts"] { auth.attempts = attempts(node) }
+        if let node = object["mail"] { auth.mail = mail(node, mode: mode) }
+        if let node = object["sms"] { auth.sms = texts(node, mode: mode) }
+        checkOwnIssuer(auth, node, object, mode: mode)
         return auth
     }
 

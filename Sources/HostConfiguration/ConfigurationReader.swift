@@ -98,7 +98,7 @@ package struct ConfigurationReader {
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let clients = object["clients"] { configuration.clients = self.clients(clients) }
-        if let auth = object["auth"] { configuration.auth = self.auth(auth) }
+        if let auth = object["auth"] { configuration.auth = self.auth(auth, mode: mode) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         if let releases = object["releases"] { configuration.releases = self.releases(releases) }
         if let logs = object["logs"] { configuration.logs = self.logs(logs) }
@@ -115,6 +115,16 @@ package struct ConfigurationReader {
             report("the file \(path) does not exist or can't be read; create it, or remove the key", at: node.offset)
         }
         return file
+    }
+
+    /// Reads the path of a directory that must exist.
+    mutating func readableDirectory(_ node: JSONNode) -> String? {
+        guard let path = path(node) else { return nil }
+        let directory = ConfigurationFile.resolve(path, in: self.directory)
+        if isSelected, !ConfigurationFile.isDirectory(directory) {
+            report("there is no directory \(path); create it, or remove the key", at: node.offset)
+        }
+        return directory
     }
 
     private mutating func projectID(_ node: JSONNode, mode: HostConfiguration.Mode) -> String? {

@@ -27,6 +27,10 @@ extension HostConfiguration {
         package var providers: [Provider] = []
         package var passwords = Passwords()
         package var attempts = Attempts()
+        /// Nil if no mail is sent.
+        package var mail: Mail?
+        /// Where text messages are posted; nil if none is sent.
+        package var sms: Webhook?
 
         package init() {}
 

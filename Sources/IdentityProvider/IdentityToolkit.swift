@@ -28,12 +28,13 @@ package struct IdentityToolkit: Sendable {
     ///   - policy: `development` accepts unsigned tokens, and lists codes.
     ///   - keys: The keys that sign tokens; nil for unsigned tokens, which only development may issue.
     ///   - blocking: The functions that may refuse.
+    ///   - delivery: How codes reach users; ``messageSender(logger:sleep:)`` uses it.
     ///   - transport: Reaches identity providers.
     ///   - logger: Receives the codes of development.
     package init(
         users: UserStore, policy: TokenPolicy, keys: SigningKeys?, passwords: PasswordHasher,
         customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
-        blocking: any BlockingFunctions = NoBlockingFunctions(),
+        blocking: any BlockingFunctions = NoBlockingFunctions(), delivery: MessageDelivery = MessageDelivery(),
         transport: any OutboundTransport = OutboundClient(), logger: Logger,
         now: @escaping WallClock = systemWallClock
     ) {
@@ -56,7 +57,17 @@ package struct IdentityToolkit: Sendable {
         providers = IdentityProviders(
             configuration.providers, isDevelopment: policy == .development, users: users, transport: transport,
             now: now)
-        codes = CodeDelivery(isDevelopment: policy == .development, logger: logger)
+        codes = CodeDelivery(
+            isDevelopment: policy == .development, delivery: delivery,
+            queue: MessageQueue(users: users, maxWaiting: delivery.maxWaiting, now: now), logger: logger)
+    }
+
+    /// The service that sends the mails and text messages which requests have queued. One must run, also without a way for
+    /// messages: it gives up those that wait from before.
+    package func messageSender(
+        logger: Logger, sleep: @escaping MessageSender.Sleep = { try await Task.sleep(for: $0) }
+    ) -> MessageSender {
+        MessageSender(codes.queue, codes.delivery, logger: logger, sleep: sleep)
     }
 
     /// The keys of today, by which others verify tokens.

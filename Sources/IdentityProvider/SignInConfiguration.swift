@@ -14,6 +14,8 @@ package struct SignInConfiguration: Hashable, Sendable {
     package var providers: [ProviderConfig] = []
     /// Where browsers reach this port, such as `https://auth.example.com`; nil for the address of each request.
     package var publicAddress: String?
+    /// The team's own page that links in mails lead to; nil for the built-in one at ``publicAddress``.
+    package var actionPage: String?
     /// The sites that sign-in may lead to, beside this machine's.
     package var authorizedDomains: [String] = []
 

@@ -1,5 +1,6 @@
 @testable import HostConfiguration
 import Testing
+import TextFormats
 
 /// The section `auth`.
 struct AuthConfigurationTests {
@@ -75,6 +76,112 @@ struct AuthConfigurationTests {
     ]) func whatIsWrongIsNamed(auth: String, message: String) {
         do throws(ConfigurationError) {
             _ = try read(auth)
+            Issue.record("it was accepted")
+        } catch {
+            #expect(error.description.contains(message), "\(error.description)")
+        }
+    }
+
+    // MARK: Messages
+
+    private func production(_ auth: String) throws(ConfigurationError) -> HostConfiguration.Auth {
+        let text = #"{"project": "my-shop-1", "mode": "production", "auth": \#(auth)}"#
+        return try ConfigurationReader.read(Array(text.utf8), file: "functions.json", environment: nil).auth
+    }
+
+    @Test func waysForMessagesAreRead() throws {
+        let smtp = try production(
+            """
+            {"issuer": "own", "publicAddress": "https://auth.example.com",
+             "mail": {"smtp": {"host": "smtp.example.com", "tls": "implicit", "user": "shop", "secret": "SMTP_PASSWORD"},
+                      "from": "Shop <noreply@shop.example.com>", "replyTo": "help@shop.example.com"},
+             "sms": {"webhook": {"url": "https://hooks.example.com/sms", "secret": "HOOK_KEY"}}}
+            """)
+        let mail = try #require(smtp.mail)
+        guard case .smtp(let server) = mail.route else {
+            Issue.record("\(mail)")
+            return
+        }
+        #expect(server.port == 465)
+        #expect(server.login?.user == "shop")
+        #expect(server.login?.secret == "SMTP_PASSWORD")
+        #expect(mail.from?.name == "Shop")
+        #expect(mail.replyTo?.address == "help@shop.example.com")
+        #expect(smtp.sms == HostConfiguration.Webhook(url: "https://hooks.example.com/sms", secret: "HOOK_KEY"))
+        let local = try read(#"{"mail": {"smtp": {"host": "mail.lan", "tls": "none"}, "from": "a@example.com"}}"#)
+        guard case .smtp(let plain)? = local.mail?.route else {
+            Issue.record("\(local)")
+            return
+        }
+        #expect(plain.port == 25)
+        #expect(plain.login == nil)
+        let hook = try production(
+            #"{"issuer": "own", "publicAddress": "http://localhost:9099", "mail": {"webhook": {"url": "http://127.0.0.1:5001/x", "secret": "KEY"}, "links": "https://shop.example.com/account"}}"#
+        )
+        #expect(hook.mail?.links == "https://shop.example.com/account")
+        #expect(hook.mail?.from == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"mail": {}}"#, "auth.mail: write \"smtp\" with a mail server"),
+        (#"{"mail": {"smtp": {"host": "x"}}}"#, "\"from\" is missing"),
+        (#"{"mail": {"smtp": {}, "from": "a@b.example"}}"#, "auth.mail.smtp: \"host\" is missing"),
+        (#"{"mail": {"smtp": {"host": "a b"}, "from": "a@b.example"}}"#, "is not the name or address of a server"),
+        (#"{"mail": {"smtp": {"host": "x", "tls": "ssl"}}}"#, "write \"starttls\" or \"implicit\" or \"none\""),
+        (#"{"mail": {"smtp": {"host": "x", "user": "u"}}}"#, "auth.mail.smtp.user: \"secret\" is missing beside it"),
+        (#"{"mail": {"smtp": {"host": "x", "secret": "S"}}}"#, "\"user\" is missing beside it"),
+        (
+            #"{"mail": {"smtp": {"host": "x", "user": "u", "secret": "pa ss!"}}}"#,
+            "auth.mail.smtp.secret: this is not the name of a secret"
+        ),
+        (
+            #"{"mail": {"from": "shop", "webhook": {"url": "https://x.example", "secret": "S"}}}"#,
+            "is not an address of mail"
+        ),
+        (#"{"mail": {"smtp": {"host": "x"}, "webhook": {}}}"#, "exclude each other"),
+        (#"{"mail": {"webhook": {"secret": "S"}}}"#, "\"url\" is missing"),
+        (#"{"mail": {"webhook": {"url": "https://x.example"}}}"#, "\"secret\" is missing"),
+        (#"{"mail": {"templates": "nowhere"}}"#, "auth.mail.templates: there is no directory nowhere"),
+        (#"{"mail": {"links": "shop"}}"#, "auth.mail.links: \"shop\" is not an https URL"),
+        (#"{"sms": {}}"#, "auth.sms: \"webhook\" is missing"),
+        (#"{"sms": {"webhok": {}}}"#, "did you mean \"webhook\"?"),
+    ]) func whatIsWrongWithMessagesIsNamed(auth: String, message: String) {
+        do throws(ConfigurationError) {
+            _ = try read(auth)
+            Issue.record("it was accepted")
+        } catch {
+            #expect(error.description.contains(message), "\(error.description)")
+            #expect(!error.description.contains("pa ss!"))
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"issuer": "own"}"#, "auth: \"publicAddress\" is missing; write where browsers reach the auth port"
+        ),
+        (
+            #"{"issuer": "own", "publicAddress": "http://auth.example.com"}"#,
+            "auth.publicAddress: in production http://auth.example.com must be https"
+        ),
+        (
+            #"{"mail": {"webhook": {"url": "https://x.example", "secret": "S"}}}"#,
+            "auth.mail: Google's sign-in sends its own messages"
+        ),
+        (
+            #"{"sms": {"webhook": {"url": "https://x.example", "secret": "S"}}}"#,
+            "auth.sms: Google's sign-in sends its own messages"
+        ),
+        (
+            #"{"issuer": "own", "sms": {"webhook": {"url": "http://x.example", "secret": "S"}}}"#,
+            "would be reached without encryption"
+        ),
+        (
+            #"{"issuer": "own", "mail": {"smtp": {"host": "mail.lan", "tls": "none"}, "from": "a@b.example"}}"#,
+            "auth.mail.smtp.tls: mails would cross the network in the clear"
+        ),
+    ]) func productionNeedsMore(auth: String, message: String) {
+        do throws(ConfigurationError) {
+            _ = try production(auth)
             Issue.record("it was accepted")
         } catch {
             #expect(error.description.contains(message), "\(error.description)")

@@ -33,6 +33,13 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(auth) == Set(ConfigurationKeys.auth))
         #expect(try Self.keys(auth?["properties"]?["passwords"]) == Set(ConfigurationKeys.passwords))
         #expect(try Self.keys(auth?["properties"]?["attempts"]) == Set(ConfigurationKeys.attempts))
+        let mail = auth?["properties"]?["mail"]
+        #expect(try Self.keys(mail) == Set(ConfigurationKeys.mail))
+        #expect(try Self.keys(mail?["properties"]?["smtp"]) == Set(ConfigurationKeys.smtp))
+        #expect(try Self.keys(mail?["properties"]?["webhook"]) == Set(ConfigurationKeys.webhook))
+        let sms = auth?["properties"]?["sms"]
+        #expect(try Self.keys(sms) == Set(ConfigurationKeys.sms))
+        #expect(try Self.keys(sms?["properties"]?["webhook"]) == Set(ConfigurationKeys.webhook))
         let provider = auth?["properties"]?["providers"]?["additionalProperties"]
         #expect(try Self.keys(provider) == Set(ConfigurationKeys.provider))
         let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)

@@ -24,14 +24,19 @@ struct SignInHost: Sendable {
     private static let address = HTTPField.Name("X-Test-Address")
 
     let client: any TestClientProtocol
+    let toolkit: IdentityToolkit
     let users: UserStore
     let pipeline: CommitPipeline
 
     /// Runs a test against sign-in, and ends it.
+    ///
+    /// - Parameter sleep: how the sender of messages waits; nil if none runs.
     static func serving<R: Sendable>(
         policy: TokenPolicy = .development, isSigned: Bool = true, in directory: TemporaryDirectory? = nil,
         configuration: SignInConfiguration = SignInConfiguration(), customTokens: CustomTokens = .unverified,
-        transport: any OutboundTransport = OutboundClient(),
+        transport: any OutboundTransport = OutboundClient(), delivery: MessageDelivery = MessageDelivery(),
+        sleep: MessageSender.Sleep? = nil,
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         now: @escaping WallClock = { TestIssuer.start }, _ body: @escaping @Sendable (SignInHost) async throws -> R
     ) async throws -> R {
         let directory = try directory ?? TemporaryDirectory()
@@ -44,13 +49,20 @@ struct SignInHost: Sendable {
         let toolkit = IdentityToolkit(
             users: users, policy: policy,
             keys: isSigned ? try SigningKeys.ofTests(in: directory.path + "/auth", now: now) : nil,
-            passwords: passwords, customTokens: customTokens, configuration: configuration, transport: transport,
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), now: now)
+            passwords: passwords, customTokens: customTokens, configuration: configuration, delivery: delivery,
+            transport: transport, logger: logger, now: now)
         let port = SignInPort(
             toolkit, isAdmin: { $0 == "server" },
             address: { _, headers in address.flatMap { headers[$0] } ?? "192.0.2.1" })
-        let result = try await Application(responder: port).test(.router) { client in
-            try await body(SignInHost(client: client, users: users, pipeline: pipeline))
+        let result = try await withThrowingTaskGroup(of: Void.self) { group in
+            if let sleep {
+                let sender = toolkit.messageSender(logger: logger, sleep: sleep)
+                group.addTask { try await sender.run() }
+            }
+            defer { group.cancelAll() }
+            return try await Application(responder: port).test(.router) { client in
+                try await body(SignInHost(client: client, toolkit: toolkit, users: users, pipeline: pipeline))
+            }
         }
         await pipeline.shutdown()
         await passwords.close()

@@ -13,13 +13,16 @@ import Testing
 @testable import UserStore
 
 @Suite struct UserStoreTests {
+    /// The time of the store.
+    private static let start: Int64 = 1_000_000
+
     private func withUsers<Result>(
         _ kind: EngineKind, _ body: (UserStore, CommitPipeline) async throws -> Result
     ) async throws -> Result {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let engine = try kind.make(in: directory)
-        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: 1_000_000, nanoseconds: 0) })
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
         let users = try UserStore(on: pipeline, project: "demo-shop")
         try pipeline.start()
         let result = try await body(users, pipeline)
@@ -249,6 +252,10 @@ import Testing
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_100), hash: short)
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_900), hash: long)
             transaction.setAttempts(FailedAttempts(count: 3, lastAt: 1_000_000), of: "ada")
+            // Sign-in may have been switched off since.
+            let text = TextContent(phoneNumber: "+1", code: "1", language: "en")
+            try transaction.store(
+                OutgoingMessage(id: [1], .text(text), createdAt: 1_000_000_000, expires: 1_000_600), subject: short)
         }
         clock.advance(by: 200)
         try await users.commit { _ in }
@@ -256,12 +263,85 @@ import Testing
             #expect(try users.code(short) == nil)
             #expect(try users.code(long) != nil)
             #expect(try users.attempts("ada")?.count == 3)
+            #expect(try users.waitingMessages() == 1)
         }
-        clock.advance(by: 90_000)
+        clock.advance(by: 2 * 86_400)
         try await users.commit { _ in }
         #expect(try engine.makeReadSession().read { try $0.count(.users, .all) } == 0)
         await pipeline.shutdown()
         try engine.close()
+    }
+
+    @Test func everyFieldOfAMessageSurvivesStoring() throws {
+        let mail = MailContent(
+            .verifyAndChangeEmail, to: "new@example.com", link: "https://x", email: "a@example.com",
+            newEmail: "new@example.com", displayName: "Ada", language: "de")
+        for content in [
+            OutgoingMessage.Content.mail(mail), .text(TextContent(phoneNumber: "+1", code: "012345", language: "en")),
+        ] {
+            var message = OutgoingMessage(id: [1, 2], content, createdAt: 5_000, expires: 9)
+            message.attempts = 3
+            message.due = 7
+            #expect(try OutgoingMessage(stored: message.stored) == message)
+            message.content = nil
+            #expect(try OutgoingMessage(stored: message.stored) == message)
+        }
+        #expect(throws: DecodingFailure.self) { try OutgoingMessage(stored: [200]) }
+    }
+
+    @Test(arguments: EngineKind.allCases) func messagesAreDueInOrderAndCounted(kind: EngineKind) async throws {
+        try await withUsers(kind) { users, pipeline in
+            @Sendable func message(_ due: Int64) -> OutgoingMessage {
+                var message = OutgoingMessage(
+                    id: [1], .text(TextContent(phoneNumber: "+1", code: "1", language: "en")), createdAt: 0, expires: 9)
+                message.due = Self.start + due
+                return message
+            }
+            let subjects = (1...3).map { [UInt8](repeating: $0, count: 32) }
+            try await users.commit { transaction in
+                for (subject, due) in zip(subjects, [30, 10, 20]) {
+                    try transaction.store(message(Int64(due)), subject: subject)
+                }
+                #expect(try transaction.waitingMessages() == 3)
+                // Another time replaces the earlier one.
+                try transaction.store(message(5), subject: subjects[0])
+                #expect(try transaction.waitingMessages() == 3)
+                #expect(try transaction.dueMessages(at: Self.start + 10, limit: 9) == [subjects[0], subjects[1]])
+            }
+            #expect(try problems(pipeline) == [])
+            try await users.commit { transaction in
+                var settled = message(40)
+                settled.content = nil
+                try transaction.store(settled, subject: subjects[1])
+                try transaction.deleteMessage(subjects[2])
+                try transaction.deleteMessage(subjects[2])
+                #expect(try transaction.waitingMessages() == 1)
+                #expect(try transaction.nextMessageTime() == Self.start + 5)
+                #expect(try transaction.dueMessages(at: Self.start + 100, limit: 1) == [subjects[0]])
+            }
+            #expect(try problems(pipeline) == [])
+            try await users.commit { transaction in
+                for subject in subjects { try transaction.deleteMessage(subject) }
+            }
+            #expect(try await users.read { try $0.keys(startingWith: [], limit: 9) } == [])
+        }
+    }
+
+    @Test func damagedMessagesAreFound() async throws {
+        try await withUsers(.sqlite) { users, pipeline in
+            try pipeline.engine.write { storage in
+                let subject = [UInt8](repeating: 1, count: 32)
+                let message = OutgoingMessage(
+                    id: [1], .text(TextContent(phoneNumber: "+1", code: "1", language: "en")), createdAt: 0, expires: 9)
+                try storage.put(.users, UserKeys.message(subject), message.stored)
+                try storage.put(.users, UserKeys.messageDue([UInt8](repeating: 2, count: 32), at: 4), [])
+            }
+            #expect(
+                try Set(problems(pipeline)) == [
+                    "a message would never be sent", "a message that is due is missing",
+                    "1 messages wait to be sent, and 0 are counted",
+                ])
+        }
     }
 
     /// A file as the first version made it, which noted its migration under this name.

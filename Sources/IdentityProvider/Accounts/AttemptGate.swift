@@ -30,6 +30,23 @@ final class AttemptGate: Sendable {
         return [account, Subject(name: "address " + address, allowance: perAddress)]
     }
 
+    /// - Returns: nil in development.
+    func subject(address: String) -> Subject? {
+        perAddress.map { Subject(name: "address " + address, allowance: $0) }
+    }
+
+    func subject(phoneNumber: String) -> Subject { Subject(name: "phone " + phoneNumber, allowance: perAccount) }
+
+    /// - Throws: an ``IdentityToolkitError`` during a pause.
+    func check(_ subject: Subject, in reader: some UserReader, now: Int64) throws {
+        guard let failed = try reader.attempts(subject.name)?.faded(at: now), failed.count >= subject.allowance else {
+            return
+        }
+        try require(
+            now >= failed.lastAt + Self.pause(after: failed.count - subject.allowance),
+            IdentityToolkitError.tooManyAttempts.message)
+    }
+
     /// - Parameter now: Seconds since 1970.
     /// - Throws: an ``IdentityToolkitError`` during a pause. If it doesn't, the attempt ends with ``end(_:)``.
     func begin(_ subjects: [Subject], in reader: some UserReader, now: Int64) throws {

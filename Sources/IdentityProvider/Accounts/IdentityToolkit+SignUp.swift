@@ -30,18 +30,33 @@ extension IdentityToolkit {
         let name = call["displayName"]
         try Profile.check(name: name, photoURL: nil)
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
+        let address = attempts.subject(address: call.origin.address)
         // A password is hashed only if it can be used.
-        try await users.read { users in
-            try require(try users.user(email: email) == nil, "EMAIL_EXISTS")
+        let (exists, isCounted) = try await users.read { users in
             if let caller { _ = try self.user(of: caller, in: users) }
+            let isHidden = try self.settings(users).hidesAccounts
+            if isHidden, let address { try attempts.check(address, in: users, now: now()) }
+            return (try users.user(email: email) != nil, isHidden)
+        }
+        if exists {
+            // A sign-up can't hide it; but one address can't ask for many.
+            if isCounted, let address { try await users.commit { try attempts.fail([address], in: $0) } }
+            throw IdentityToolkitError("EMAIL_EXISTS")
         }
         let hash = try await passwords.hash(password, for: call.origin.address)
         let newID = Secrets.id()
+        let recovery = Secrets.text()
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
+            if let former = user.email {
+                user.initialEmail = user.initialEmail ?? former
+                try issue(
+                    MailAction(.recoverEmail, email: former, uid: user.uid), code: recovery, isSent: codes.sendsMail,
+                    newEmail: email, origin: call.origin, continueURL: nil, in: transaction)
+            }
             user.email = email
             user.isEmailVerified = false
             if let name { user.displayName = name }

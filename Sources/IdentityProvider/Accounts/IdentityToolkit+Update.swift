@@ -30,7 +30,10 @@ extension IdentityToolkit {
                 recovered = MailAction(.recoverEmail, email: email, uid: user.uid)
             }
             if let action = recovered {
-                try insert(action, code: recovery, origin: call.origin, continueURL: nil, in: transaction)
+                // An admin's change doesn't alarm the owner.
+                try issue(
+                    action, code: recovery, isSent: caller != nil && codes.sendsMail, newEmail: user.email,
+                    origin: call.origin, continueURL: nil, in: transaction)
             }
             guard let caller, password != nil || hasNewEmail else { return (user, SignedInUser?.none, recovered) }
             let provider = password == nil ? caller.provider : "password"

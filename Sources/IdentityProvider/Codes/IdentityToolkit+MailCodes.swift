@@ -36,31 +36,41 @@ extension IdentityToolkit {
             try require(
                 WebAddress(continueURL) != nil,
                 "INVALID_CONTINUE_URI : ((expected an absolute URI with valid scheme and host))")
+            try require(
+                isDevelopment || WebAddress(continueURL).map(isAuthorized) == true,
+                "UNAUTHORIZED_DOMAIN : The site of continueUrl is not among the authorized domains.")
         }
-        try require(returnsLink || codes.sendsMail, "OPERATION_NOT_ALLOWED : This host sends no mail.")
+        try require(
+            returnsLink || codes.takesMail,
+            "OPERATION_NOT_ALLOWED : This host sends no mail: auth.mail in functions.json is missing.")
+        let isSent = !returnsLink && codes.sendsMail
         let caller = try mailCaller(call, kind, returnsLink: returnsLink)
         let email = try caller == nil ? require(call["email"], "MISSING_EMAIL") : nil
         let newEmail =
             try kind == .verifyAndChangeEmail
             ? require(Contact.email(require(call["newEmail"], "MISSING_NEW_EMAIL")), "INVALID_NEW_EMAIL") : nil
+        if isSent, let to = newEmail ?? email.flatMap({ Contact.email($0) }) {
+            try require(MailAddress(to) != nil, newEmail == nil ? "INVALID_EMAIL" : "INVALID_NEW_EMAIL")
+        }
         if !returnsLink { try await askBeforeMail(kind, email, call) }
         let code = Secrets.text()
-        let action = try await users.commit { transaction in
-            try self.mailAction(kind, caller, email: email, newEmail: newEmail, isAdmin: returnsLink, in: transaction)
-                .map { action in
-                    try insert(action, code: code, origin: call.origin, continueURL: continueURL, in: transaction)
-                    return action
-                }
-        }
-        guard let action else {
-            return [
-                "kind": "identitytoolkit#GetOobConfirmationCodeResponse",
-                "email": .string(email.flatMap { Contact.email($0) } ?? ""),
-            ]
+        let (action, isReal) = try await users.commit { transaction -> (MailAction, Bool) in
+            // Before anything depends on whether there is such a user.
+            if isSent { try codes.queue.requireRoom(in: transaction) }
+            let (action, isReal) = try self.mailAction(
+                kind, caller, email: email, newEmail: newEmail, isAdmin: returnsLink, in: transaction)
+            if isReal {
+                try issue(
+                    action, code: code, isSent: isSent, origin: call.origin, continueURL: continueURL, in: transaction)
+            } else {
+                insertDecoy(in: transaction)
+            }
+            return (action, isReal)
         }
         var answer: JSONObject = [
             "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(action.email),
         ]
+        guard isReal else { return answer }
         let link = link(for: action, code: code, origin: call.origin, continueURL: continueURL)
         if returnsLink {
             answer["oobCode"] = .string(code)
@@ -97,52 +107,83 @@ extension IdentityToolkit {
         }
     }
 
-    /// - Returns: nil if there is no such user, and the answer must not show that.
+    /// - Returns: the action, and whether it is possible: where it isn't, and the answer must not show that, it is to be
+    ///   forgotten.
     private func mailAction(
         _ kind: MailAction.Kind, _ caller: Caller?, email given: String?, newEmail: String?, isAdmin: Bool,
         in transaction: UserTransaction
-    ) throws -> MailAction? {
+    ) throws -> (action: MailAction, isReal: Bool) {
+        let isHidden = try !isAdmin && settings(transaction).hidesAccounts
+        var user: UserRecord?
+        let email: String
         if let caller {
-            let user = try self.user(of: caller, in: transaction)
-            let email = try require(user.email, "MISSING_EMAIL")
-            if let newEmail { try require(try transaction.user(email: newEmail) == nil, "EMAIL_EXISTS") }
-            return MailAction(kind, email: email, newEmail: newEmail, uid: user.uid)
+            let known = try self.user(of: caller, in: transaction)
+            email = try require(known.email, "MISSING_EMAIL")
+            user = known
+        } else {
+            email = try require(given.flatMap { Contact.email($0) }, "INVALID_EMAIL")
+            guard kind != .emailSignIn else { return (MailAction(kind, email: email), true) }
+            user = try transaction.user(email: email)
         }
-        let email = try require(given.flatMap { Contact.email($0) }, "INVALID_EMAIL")
-        guard kind != .emailSignIn else { return MailAction(kind, email: email) }
-        guard let user = try transaction.user(email: email) else {
-            if kind == .passwordReset, !isAdmin, try settings(transaction).hidesAccounts {
-                // Is never used: storing it takes as long as storing a code.
-                transaction.insert(
-                    OneTimeCode(
-                        .phoneProof(""), createdAt: transaction.milliseconds, expires: transaction.seconds),
-                    hash: Secrets.hash(Secrets.text()))
-                return nil
-            }
-            throw IdentityToolkitError(kind == .passwordReset ? "EMAIL_NOT_FOUND" : "USER_NOT_FOUND")
+        guard let user else {
+            guard kind == .passwordReset else { throw IdentityToolkitError("USER_NOT_FOUND") }
+            try require(isHidden, "EMAIL_NOT_FOUND")
+            return (MailAction(kind, email: email), false)
         }
-        if let newEmail { try require(try transaction.user(email: newEmail) == nil, "EMAIL_EXISTS") }
-        return MailAction(kind, email: email, newEmail: newEmail, uid: user.uid)
+        let action = MailAction(kind, email: email, newEmail: newEmail, uid: user.uid)
+        guard let newEmail, try transaction.user(email: newEmail) != nil else { return (action, true) }
+        try require(isHidden, "EMAIL_EXISTS")
+        return (action, false)
     }
 
-    func insert(
-        _ action: MailAction, code: String, origin: CallOrigin, continueURL: String?, in transaction: UserTransaction
+    /// Is never used: storing it takes as long as storing a code.
+    private func insertDecoy(in transaction: UserTransaction) {
+        transaction.insert(
+            OneTimeCode(.phoneProof(""), createdAt: transaction.milliseconds, expires: transaction.seconds),
+            hash: Secrets.hash(Secrets.text()))
+    }
+
+    /// Stores a code, and queues its mail if one is to be sent.
+    ///
+    /// Within a minute one mail of a kind is sent to an address. Another request has the same answer; its code isn't stored,
+    /// and the one in the mail stays good. Development stores it, and lists it.
+    ///
+    /// - Parameters:
+    ///   - isSent: whether a mail is to be sent. The address must be a ``MailAddress``, or none is sent all the same.
+    ///   - newEmail: the address that has taken the place of the action's.
+    func issue(
+        _ action: MailAction, code: String, isSent: Bool, newEmail: String? = nil, origin: CallOrigin,
+        continueURL: String?, in transaction: UserTransaction
     ) throws {
-        var action = action
-        if isDevelopment { action.link = link(for: action, code: code, origin: origin, continueURL: continueURL) }
+        let subject = MessageSubject(action)
+        let isMailed = isSent && MailAddress(action.receiver) != nil
+        let isRepeated =
+            try isMailed && codes.queue.hasRecent(subject, in: transaction, now: transaction.seconds)
+        guard isDevelopment || !isRepeated else { return insertDecoy(in: transaction) }
+        let link = link(for: action, code: code, origin: origin, continueURL: continueURL)
+        let expires = transaction.seconds + CodeLifetime.mail(action.kind)
+        var listed = action
+        if isDevelopment { listed.link = link }
         transaction.insert(
             OneTimeCode(
-                .mail(action), createdAt: transaction.milliseconds,
-                expires: transaction.seconds + CodeLifetime.mail(action.kind), text: isDevelopment ? code : nil),
+                .mail(listed), createdAt: transaction.milliseconds, expires: expires,
+                text: isDevelopment ? code : nil),
             hash: Secrets.hash(code))
+        guard isMailed, !isRepeated else { return }
+        try codes.queue.requireRoom(in: transaction)
+        let content = MailContent(
+            action.kind, to: action.receiver, link: link, email: action.email, newEmail: newEmail ?? action.newEmail,
+            displayName: try action.uid.flatMap { try transaction.user($0) }?.displayName, language: origin.language)
+        try codes.queue.append(.mail(content), of: subject, expires: expires, in: transaction)
     }
 
-    /// The link in a mail.
+    /// The link in a mail: to the team's own page, or the built-in one.
     func link(for action: MailAction, code: String, origin: CallOrigin, continueURL: String?) -> String {
-        var link = (configuration.publicAddress ?? origin.base) + "/emulator/action?mode=\(action.kind.mode)&lang=en"
-        link += "&oobCode=\(PercentEncoding.encoded(code))&apiKey=\(PercentEncoding.encoded("fake-api-key"))"
-        if let continueURL { link += "&continueUrl=\(PercentEncoding.encoded(continueURL))" }
-        return link
+        var parameters = "mode=\(action.kind.mode)&lang=\(origin.language)"
+        parameters += "&oobCode=\(PercentEncoding.encoded(code))&apiKey=\(PercentEncoding.encoded("fake-api-key"))"
+        if let continueURL { parameters += "&continueUrl=\(PercentEncoding.encoded(continueURL))" }
+        if let page = configuration.actionPage.flatMap(WebAddress.init) { return page.adding(query: parameters) }
+        return (configuration.publicAddress ?? origin.base) + "/emulator/action?" + parameters
     }
 
     // MARK: Using a code

@@ -7,7 +7,7 @@ extension IdentityToolkit {
     /// Sends a code by text message.
     func sendVerificationCode(_ call: SignInCall) async throws -> JSONObject {
         let number = try require(call["phoneNumber"].flatMap { Contact.phoneNumber($0) }, Contact.invalidNumber)
-        let session = try await sendCode(to: number) { transaction in
+        let session = try await sendCode(to: number, for: call) { transaction in
             let known = try transaction.user(phoneNumber: number)
             try require(
                 known?.secondFactors.isEmpty ?? true,
@@ -16,21 +16,42 @@ extension IdentityToolkit {
         return ["sessionInfo": .string(session)]
     }
 
+    /// Sends a code to a phone number, at most one in a minute.
+    ///
     /// - Parameter check: throws if the number may not be used.
     /// - Returns: the session.
     func sendCode(
-        to number: String, _ check: @escaping @Sendable (UserTransaction) throws -> Void
+        to number: String, for call: SignInCall, _ check: @escaping @Sendable (UserTransaction) throws -> Void
     ) async throws -> String {
-        try require(codes.sendsTexts, "OPERATION_NOT_ALLOWED : This host sends no text messages.")
+        try require(
+            codes.takesTexts,
+            "OPERATION_NOT_ALLOWED : This host sends no text messages: auth.sms in functions.json is missing.")
         let (session, code) = (Secrets.text(), Secrets.digits())
+        let subject = MessageSubject(phoneNumber: number)
         try await users.commit { transaction in
             try check(transaction)
+            // Each session has a few attempts; many sessions have no more.
+            try attempts.check(
+                attempts.subject(phoneNumber: number), in: transaction, now: transaction.seconds)
+            let expires = transaction.seconds + CodeLifetime.phone
+            if codes.sendsTexts {
+                try codes.queue.requireRoom(in: transaction)
+                let isRepeated = try codes.queue.hasRecent(subject, in: transaction, now: transaction.seconds)
+                // Each session has a code of its own, so that this one would have none.
+                try require(
+                    isDevelopment || !isRepeated,
+                    "TOO_MANY_ATTEMPTS_TRY_LATER : A code was sent to this number less than a minute ago.")
+                if !isRepeated {
+                    let content = TextContent(phoneNumber: number, code: code, language: call.origin.language)
+                    try codes.queue.append(.text(content), of: subject, expires: expires, in: transaction)
+                }
+            }
             let challenge = PhoneChallenge(
                 phoneNumber: number, proof: Self.proof(session, code), code: isDevelopment ? code : nil)
             transaction.insert(
                 OneTimeCode(
-                    .phone(challenge), createdAt: transaction.milliseconds,
-                    expires: transaction.seconds + CodeLifetime.phone, text: isDevelopment ? session : nil),
+                    .phone(challenge), createdAt: transaction.milliseconds, expires: expires,
+                    text: isDevelopment ? session : nil),
                 hash: Secrets.hash(session))
         }
         codes.announce(code: code, to: number)
@@ -52,6 +73,7 @@ extension IdentityToolkit {
         }
         guard challenge.proof == Self.proof(session, code) else {
             challenge.failures += 1
+            try attempts.fail([attempts.subject(phoneNumber: challenge.phoneNumber)], in: transaction)
             stored.purpose = .phone(challenge)
             if challenge.failures >= Self.maxPhoneFailures {
                 transaction.delete(stored, hash: hash)
@@ -61,6 +83,7 @@ extension IdentityToolkit {
             return .failure(IdentityToolkitError("INVALID_CODE"))
         }
         transaction.delete(stored, hash: hash)
+        try attempts.succeed([attempts.subject(phoneNumber: challenge.phoneNumber)], in: transaction)
         return .success(challenge.phoneNumber)
     }
 

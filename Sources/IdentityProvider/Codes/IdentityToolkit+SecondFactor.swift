@@ -17,7 +17,7 @@ extension IdentityToolkit {
         let given = info["phoneNumber"]
         try await users.read { _ = try enrollingUser(caller, in: $0) }
         let number = try require(given.flatMap { Contact.phoneNumber($0) }, Contact.invalidNumber)
-        let session = try await sendCode(to: number) { transaction in
+        let session = try await sendCode(to: number, for: call) { transaction in
             let user = try enrollingUser(caller, in: transaction)
             try require(!user.secondFactors.contains { $0.phoneNumber == number }, Self.exists)
         }
@@ -155,7 +155,7 @@ extension IdentityToolkit {
             let factor = try require(user.secondFactors.first { $0.id == id }, "MFA_ENROLLMENT_NOT_FOUND")
             return try require(factor.phoneNumber, "INVALID_ARGUMENT : MFA provider not supported!")
         }
-        let session = try await sendCode(to: number) { transaction in
+        let session = try await sendCode(to: number, for: call) { transaction in
             _ = try pendingSignIn(credential, in: transaction, now: transaction.seconds)
         }
         return ["phoneResponseInfo": ["sessionInfo": .string(session)]]

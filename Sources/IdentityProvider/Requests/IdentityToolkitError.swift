@@ -63,6 +63,9 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
     static let unavailable = Self(
         "The service is currently unavailable.", status: .serviceUnavailable, reason: "backendError",
         name: "UNAVAILABLE")
+    static let tooManyMessages = Self(
+        "Too many messages wait to be sent; retry later.", status: .serviceUnavailable, reason: "backendError",
+        name: "UNAVAILABLE")
     static let `internal` = Self(
         "Internal error encountered.", status: .internalServerError, reason: "backendError", name: "INTERNAL")
 

@@ -31,4 +31,13 @@ struct CallOrigin: Hashable, Sendable {
     var userAgent: String?
     /// The client's language, such as `en`.
     var locale = "en"
+
+    /// The language as a tag of letters, digits and hyphens, which links and mails can have.
+    var language: String {
+        let isTag = locale.utf8.allSatisfy { byte in
+            (48...57).contains(byte) || (97...122).contains(byte | 0x20) || byte == UInt8(ascii: "-")
+                || byte == UInt8(ascii: "_")
+        }
+        return isTag && (1...35).contains(locale.utf8.count) ? locale : "en"
+    }
 }

@@ -3,9 +3,10 @@ import DocumentModel
 import StorageEngine
 
 /// Checks that users, and the rows by which they are found, agree.
-struct UserCheck {
+final class UserCheck {
     private let run: CheckRun
     private let users: UserSnapshot
+    private var waitingMessages = 0
 
     init(_ run: CheckRun) {
         self.run = run
@@ -24,6 +25,10 @@ struct UserCheck {
                 try run.note("\(Self.name(of: kind, key)) can't be read: \(error.reason)")
             }
             return true
+        }
+        let counted = try? users.waitingMessages()
+        if counted != waitingMessages {
+            try run.note("\(waitingMessages) messages wait to be sent, and \(counted ?? 0) are counted")
         }
         return count
     }
@@ -64,6 +69,16 @@ struct UserCheck {
             }
         case .attempts: _ = try FailedAttempts(stored: value)
         case .setting: break
+        case .message:
+            let message = try OutgoingMessage(stored: value)
+            if message.content != nil { waitingMessages += 1 }
+            if try users.value(UserKeys.messageDue(UserKeys.hash(in: key), at: message.due)) == nil {
+                try run.note("a message would never be sent")
+            }
+        case .messageDue:
+            if try users.message(UserKeys.hash(in: key)) == nil { try run.note("a message that is due is missing") }
+        // Compared with the messages when all were seen.
+        case .waitingMessages: break
         case nil: try run.note("the table of users has a row of an unknown kind")
         }
     }

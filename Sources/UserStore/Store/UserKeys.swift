@@ -1,3 +1,4 @@
+import DocumentModel
 import StorageEngine
 
 /// The keys of the table of users: what a row is, then what identifies it.
@@ -25,6 +26,12 @@ enum UserKeys {
         case attempts
         /// A part of the project's settings, by name.
         case setting
+        /// A message, by the hash of its subject.
+        case message
+        /// Empty, by the time at which a message is due, and its subject's hash.
+        case messageDue
+        /// The number of messages that wait to be sent; missing for 0. There is one such row.
+        case waitingMessages
     }
 
     static func all(_ kind: Kind) -> KeyRange { KeyRange(prefix: [kind.rawValue]) }
@@ -36,6 +43,27 @@ enum UserKeys {
     static func setting(_ name: String) -> [UInt8] { key(.setting, name) }
     static func refreshToken(_ hash: [UInt8]) -> [UInt8] { [Kind.refreshToken.rawValue] + hash }
     static func code(_ hash: [UInt8]) -> [UInt8] { [Kind.code.rawValue] + hash }
+
+    static func message(_ subject: [UInt8]) -> [UInt8] { [Kind.message.rawValue] + subject }
+    static let waitingMessages = [Kind.waitingMessages.rawValue]
+
+    static func messageDue(_ subject: [UInt8], at time: Int64) -> [UInt8] {
+        var key = [Kind.messageDue.rawValue]
+        KeyBytes.append(UInt64(clamping: time), to: &key)
+        return key + subject
+    }
+
+    /// The value of ``waitingMessages``.
+    static func stored(count: Int) -> [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 4)
+        writer.write(count: count)
+        return writer.bytes
+    }
+
+    /// When the message of a key of ``Kind/messageDue`` is due.
+    static func dueTime(in key: [UInt8]) -> Int64 {
+        Int64(clamping: key.dropFirst().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
 
     static func identity(_ provider: String, _ rawID: String) -> [UInt8] {
         var key = [Kind.identity.rawValue]

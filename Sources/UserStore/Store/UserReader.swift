@@ -43,6 +43,29 @@ extension UserReader {
         try value(UserKeys.code(hash)).map { try OneTimeCode(stored: $0) }
     }
 
+    /// - Parameter subject: the hash of what no two messages within a minute may have in common.
+    package func message(_ subject: [UInt8]) throws -> OutgoingMessage? {
+        try value(UserKeys.message(subject)).map { try OutgoingMessage(stored: $0) }
+    }
+
+    /// The subjects of the messages that are due at a time, the longest due first.
+    package func dueMessages(at now: Int64, limit: Int) throws -> [[UInt8]] {
+        try keys(startingWith: [UserKeys.Kind.messageDue.rawValue], limit: limit)
+            .prefix { UserKeys.dueTime(in: $0) <= now }.map(UserKeys.hash)
+    }
+
+    /// When the next message is due, in seconds since 1970; nil if there is no message.
+    package func nextMessageTime() throws -> Int64? {
+        try keys(startingWith: [UserKeys.Kind.messageDue.rawValue], limit: 1).first.map(UserKeys.dueTime)
+    }
+
+    /// The number of messages that wait to be sent, or are being sent.
+    package func waitingMessages() throws -> Int {
+        guard let stored = try value(UserKeys.waitingMessages) else { return 0 }
+        var reader = ByteReader(stored)
+        return Int(clamping: try reader.varint())
+    }
+
     /// - Parameter subject: an account or an address.
     package func attempts(_ subject: String) throws -> FailedAttempts? {
         try value(UserKeys.attempts(subject)).map { try FailedAttempts(stored: $0) }

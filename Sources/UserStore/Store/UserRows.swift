@@ -8,6 +8,8 @@ final class UserRows: DataKind {
 
     private static let sweepInterval: Duration = .seconds(60)
     private static let sweptAtOnce = 500
+    /// Seconds after a message was due. It is given up long before, if messages are sent at all.
+    private static let messagesKeptFor: Int64 = 2 * 86_400
 
     private let now: @Sendable () -> Timestamp
     private let elapsed: @Sendable () -> Duration
@@ -26,8 +28,29 @@ final class UserRows: DataKind {
         let seconds = now().microseconds / 1_000_000
         let isDone = try sweepCodes(storage, at: seconds)
         let isThrough = try sweepAttempts(storage, at: seconds)
+        let isClear = try sweepMessages(storage, at: seconds)
         // The next batch continues.
-        sweptAt = isDone && isThrough ? time : nil
+        sweptAt = isDone && isThrough && isClear ? time : nil
+    }
+
+    /// Deletes messages that were left to lie: without sign-in, no message is sent.
+    ///
+    /// - Returns: whether none is left.
+    private func sweepMessages(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+        let range = KeyRange(
+            lower: [UserKeys.Kind.messageDue.rawValue], upper: UserKeys.messageDue([], at: now - Self.messagesKeptFor))
+        var left: [[UInt8]] = []
+        try storage.scanKeys(.users, range, reverse: false) { key in
+            left.append(UserKeys.hash(in: key))
+            return left.count < Self.sweptAtOnce
+        }
+        guard !left.isEmpty else { return true }
+        let transaction = UserTransaction(storage, now: self.now())
+        for subject in left { try transaction.deleteMessage(subject) }
+        for (key, value) in transaction.changes {
+            if let value { try storage.put(.users, key, value) } else { try storage.delete(.users, key) }
+        }
+        return left.count < Self.sweptAtOnce
     }
 
     /// - Returns: whether no expired code is left.

@@ -179,6 +179,36 @@ package final class UserTransaction: UserReader {
         remove(UserKeys.expiry(hash, at: code.expires))
     }
 
+    // MARK: Messages
+
+    /// Queues a message, or replaces it. An earlier one of the same subject is forgotten, even if it wasn't sent.
+    ///
+    /// - Parameter subject: the hash of what no two messages within a minute may have in common.
+    package func store(_ message: OutgoingMessage, subject: [UInt8]) throws {
+        try replaceMessage(with: message, subject)
+    }
+
+    package func deleteMessage(_ subject: [UInt8]) throws { try replaceMessage(with: nil, subject) }
+
+    private func replaceMessage(with new: OutgoingMessage?, _ subject: [UInt8]) throws {
+        let old = try message(subject)
+        if let old { remove(UserKeys.messageDue(subject, at: old.due)) }
+        if let new {
+            put(UserKeys.message(subject), new.stored)
+            put(UserKeys.messageDue(subject, at: new.due), [])
+        } else {
+            remove(UserKeys.message(subject))
+        }
+        let change = (new?.content == nil ? 0 : 1) - (old?.content == nil ? 0 : 1)
+        guard change != 0 else { return }
+        let count = try waitingMessages() + change
+        if count > 0 {
+            put(UserKeys.waitingMessages, UserKeys.stored(count: count))
+        } else {
+            remove(UserKeys.waitingMessages)
+        }
+    }
+
     // MARK: Attempts and settings
 
     /// - Parameter attempts: nil to forget them.

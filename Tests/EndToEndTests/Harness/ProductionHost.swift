@@ -8,8 +8,8 @@ struct ProductionHost: Sendable {
     let process: HostProcess
     let functions: Int
     let firestore: Int
-    /// Zero unless the host issues its own tokens.
-    let auth: Int
+    /// Nil if Google issues the users' tokens.
+    let auth: Int?
 
     /// Runs a test against a host of its own, and ends it afterwards.
     /// - Parameters:
@@ -25,25 +25,37 @@ struct ProductionHost: Sendable {
         defer { HostSlots.release() }
         let directory = try HostDirectory()
         try await prepare(directory)
-        try directory.write(
-            """
-            { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [\(bundles)],
-              "listen": { "functions": 0, "firestore": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
-            """, to: "functions.json")
-        let process = try HostProcess(directory)
+        try configure(directory, bundles: bundles, listen: listen, extra: extra)
+        let host = try await start(in: directory)
+        let process = host.process
         defer { process.send(SIGKILL) }
-        try await Bound.wait("the host serves") {
-            guard process.isRunning else { throw Bound.Exceeded(description: process.errors) }
-            return process.port("firestore") != nil
-        }
-        let host = ProductionHost(
-            directory: directory, process: process, functions: process.port("functions") ?? 0,
-            firestore: process.port("firestore") ?? 0, auth: process.port("auth") ?? 0)
         do { try await body(host) } catch {
             print("the host's log:\n\(process.errors.suffix(4000))")
             throw error
         }
         process.send(SIGTERM)
         guard try await process.end() == 0 else { throw Bound.Exceeded(description: process.errors) }
+    }
+
+    static func configure(
+        _ directory: HostDirectory, bundles: String = "", listen: String = "", extra: String = ""
+    ) throws {
+        try directory.write(
+            """
+            { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [\(bundles)],
+              "listen": { "functions": 0, "firestore": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
+            """, to: "functions.json")
+    }
+
+    /// Starts a host in a directory that has a configuration, and returns once it serves.
+    static func start(in directory: HostDirectory) async throws -> ProductionHost {
+        let process = try HostProcess(directory)
+        try await Bound.wait("the host serves") {
+            guard process.isRunning else { throw Bound.Exceeded(description: process.errors) }
+            return process.port("firestore") != nil
+        }
+        return ProductionHost(
+            directory: directory, process: process, functions: process.port("functions") ?? 0,
+            firestore: process.port("firestore") ?? 0, auth: process.port("auth"))
     }
 }

@@ -17,15 +17,17 @@ struct OwnIssuerTests {
     @Test func tokensAreVerifiedByOthersAndOutliveRotations() async throws {
         try await ProductionHost.serving(
             listen: #""tls": { "certificate": "cert.pem", "key": "cert-key.pem" }"#,
-            extra: #", "rules": "own.rules", "auth": { "issuer": "own", "passwords": { "hashMiB": 1 } }"#
+            extra:
+                #", "rules": "own.rules", "auth": { "issuer": "own", "publicAddress": "https://auth.example.com", "passwords": { "hashMiB": 1 } }"#
         ) { directory in
             try await TestCertificate.write(to: directory.path)
             try directory.write(Self.rules, to: "own.rules")
         } _: { host in
             let directory = host.directory
+            let auth = try #require(host.auth)
             let client = try ClientScript(
                 "own_issuer.py",
-                ["\(host.auth)", "\(host.firestore)", ProductionHost.project, directory.path + "/cert.pem"],
+                ["\(auth)", "\(host.firestore)", ProductionHost.project, directory.path + "/cert.pem"],
                 environment: ["REQUESTS_CA_BUNDLE": directory.path + "/cert.pem"], in: directory.path)
             let ada = try await client.ask("signUp ada")
             #expect(ada.count == 28, "\(ada)")

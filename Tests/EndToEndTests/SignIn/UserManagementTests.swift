@@ -104,7 +104,7 @@ import Testing
     /// There, custom tokens must be signed: by a server's key, or by the host for its functions.
     @Test func aHostThatIssuesTokensAcceptsItsFunctionsCustomTokens() async throws {
         try await ProductionHost.serving(
-            bundles: Self.fixture, listen: #""auth": 0"#, extra: #", "auth": { "issuer": "own" }"#
+            bundles: Self.fixture, extra: #", "auth": { "issuer": "own", "publicAddress": "https://auth.example.com" }"#
         ) { host in
             let auth = HTTPClient(port: try #require(host.process.port("auth")))
             func signIn(_ token: String) async throws -> HTTPAnswer {

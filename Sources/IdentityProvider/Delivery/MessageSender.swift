@@ -1,0 +1,143 @@
+import Logging
+import MailTransfer
+import ServiceLifecycle
+import Synchronization
+import UserStore
+
+/// Sends the messages that wait in the store: a few at a time, each until it is accepted, refused, or too late.
+///
+/// A message is leased for a minute before it is sent. If the host is killed, the next one sends those whose lease has
+/// ended: no message is lost, and none is sent twice within a minute.
+package final class MessageSender: Service {
+    package typealias Sleep = @Sendable (Duration) async throws -> Void
+
+    /// Each may have a thread of its own.
+    private static let sentAtOnce = 4
+    /// Seconds between two log lines about failures.
+    private static let pauseOfLines: Int64 = 60
+
+    private struct State {
+        var running = 0
+        var loggedAt: Int64?
+        var unlogged = 0
+    }
+
+    private let queue: MessageQueue
+    private let delivery: MessageDelivery
+    private let logger: Logger
+    private let sleep: Sleep
+    private let state = Mutex(State())
+
+    init(_ queue: MessageQueue, _ delivery: MessageDelivery, logger: Logger, sleep: @escaping Sleep) {
+        self.queue = queue
+        self.delivery = delivery
+        self.logger = logger
+        self.sleep = sleep
+    }
+
+    package func run() async throws { await cancelWhenGracefulShutdown { await self.sendUntilCancelled() } }
+
+    private func sendUntilCancelled() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                let free = Self.sentAtOnce - state.withLock { $0.running }
+                guard free > 0 else {
+                    await queue.wake.wait()
+                    continue
+                }
+                let step: MessageQueue.Step
+                do {
+                    step = try await queue.take(free)
+                } catch {
+                    logger.error("messages can't be read", metadata: ["error": "\(error)"])
+                    await wait(seconds: 5)
+                    continue
+                }
+                for message in step.givenUp { logGivenUp(message, "it was too late") }
+                state.withLock { $0.running += step.leases.count }
+                for lease in step.leases {
+                    group.addTask {
+                        await self.send(lease)
+                        self.state.withLock { $0.running -= 1 }
+                        self.queue.wake.raise()
+                    }
+                }
+                if !step.isChange { await wait(seconds: step.next.map { max(1, $0 - queue.now()) }) }
+            }
+        }
+    }
+
+    /// Returns when the time is over, or the queue has changed.
+    ///
+    /// - Parameter seconds: nil to wait for the queue alone.
+    private func wait(seconds: Int64?) async {
+        guard let seconds else { return await queue.wake.wait() }
+        await withDiscardingTaskGroup { group in
+            group.addTask { [sleep, queue] in
+                if (try? await sleep(.seconds(seconds))) != nil { queue.wake.raise() }
+            }
+            await queue.wake.wait()
+            group.cancelAll()
+        }
+    }
+
+    private func send(_ lease: MessageQueue.Lease) async {
+        let outcome: TransferOutcome
+        if let transport = delivery.transport(of: lease.content) {
+            outcome = await transport.send(lease.message)
+        } else {
+            outcome = .failed(reason: "functions.json has no way for it any more", mayHaveArrived: false)
+        }
+        do {
+            switch (outcome, try await queue.finish(lease, outcome)) {
+            case (.refused(let reason), .givenUp), (.failed(let reason, _), .givenUp):
+                logGivenUp(lease.message, reason)
+            case (.failed(let reason, _), .retry(let seconds)): logFailure(lease.message, reason, seconds)
+            default: logger.debug("message sent", metadata: metadata(of: lease.message))
+            }
+        } catch {
+            logger.error(
+                "the outcome of a message can't be stored",
+                metadata: metadata(of: lease.message).merging(["error": "\(error)"]) { $1 })
+        }
+    }
+
+    // MARK: Logging, without addresses, codes and links
+
+    private func logGivenUp(_ message: OutgoingMessage, _ reason: String) {
+        logger.error(
+            "message given up", metadata: metadata(of: message).merging(["error": "\(reason)"]) { $1 })
+    }
+
+    /// Logs a line a minute: when the server is down, all messages fail.
+    private func logFailure(_ message: OutgoingMessage, _ reason: String, _ seconds: Int64) {
+        let time = queue.now()
+        let unlogged = state.withLock { state -> Int? in
+            if let last = state.loggedAt, time < last + Self.pauseOfLines {
+                state.unlogged += 1
+                return nil
+            }
+            defer { state.unlogged = 0 }
+            state.loggedAt = time
+            return state.unlogged
+        }
+        guard let unlogged else { return }
+        var metadata = metadata(of: message)
+        metadata["error"] = "\(reason)"
+        metadata["message.retryInSeconds"] = "\(seconds)"
+        if unlogged > 0 { metadata["message.unloggedFailures"] = "\(unlogged)" }
+        logger.warning("a message can't be sent yet", metadata: metadata)
+    }
+
+    private func metadata(of message: OutgoingMessage) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "message.id": "\(message.idText)", "message.attempts": "\(message.attempts)",
+        ]
+        switch message.content {
+        case .mail(let mail): metadata["message.kind"] = "\(mail.kind.templateName)"
+        case .text: metadata["message.kind"] = "\(OutgoingMessage.textKind)"
+        case nil: break
+        }
+        return metadata
+    }
+}

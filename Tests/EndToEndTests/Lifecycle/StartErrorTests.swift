@@ -122,7 +122,7 @@ import Testing
         let bundle = #"{ "name": "NAME", "executable": "\#(BuiltProducts.shop)" }"#
         let both = ["a", "b"].map { bundle.replacingOccurrences(of: "NAME", with: $0) }
         try directory.configure(bundles: both.joined(separator: ","))
-        try await expectRefusal(directory, ["purchase", "catalog", "rename"], lines: 6)
+        try await expectRefusal(directory, ["purchase", "catalog", "rename"], lines: 7)
     }
 
     @Test func anOverrideOfAnUnknownFunctionIsNamed() async throws {

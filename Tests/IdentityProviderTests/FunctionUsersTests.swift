@@ -26,6 +26,8 @@ import UserStore
             engine: MemoryEngine(), now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) })
         directory = try TemporaryDirectory()
         let keys = try SigningKeys.ofTests(in: directory.path + "/auth", now: { TestIssuer.start })
+        var configuration = SignInConfiguration()
+        configuration.authorizedDomains = ["a.example"]
         users = FunctionUsers(
             IdentityToolkit(
                 users: try UserStore(on: documents.pipeline, project: Self.project), policy: .production, keys: keys,
@@ -34,7 +36,7 @@ import UserStore
                     guard issuer == IdentityToolkit.customTokenIssuer(of: Self.project), let id else { return nil }
                     return keys.verification[id]
                 },
-                logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+                configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
                 now: { TestIssuer.start }),
             documents: documents, address: { "https://auth.example.com" })
         try documents.start()

@@ -34,10 +34,10 @@ package struct SMTPServer: Hashable, Sendable {
     /// A file of trusted certificates in PEM; nil for the system's.
     package var authorities: String?
 
-    /// Seconds.
-    private static let connectTime = 10
-    /// Seconds for everything. Less than the time for which a message is leased.
-    private static let wholeTime = 40
+    /// How long connecting may take, in seconds.
+    package var connectTime = 10
+    /// How long everything may take, in seconds. Less than the time for which a message is leased.
+    package var wholeTime = 40
 
     package init(
         host: String, port: Int, encryption: Encryption, login: Login? = nil, authorities: String? = nil
@@ -96,8 +96,8 @@ package struct SMTPServer: Hashable, Sendable {
             mail.to = UnsafePointer(copies[5])
             mail.message = message.baseAddress
             mail.length = message.count
-            mail.connect_seconds = Self.connectTime
-            mail.whole_seconds = Self.wholeTime
+            mail.connect_seconds = connectTime
+            mail.whole_seconds = wholeTime
             withExtendedLifetime(stop) {
                 functions_mail_send(
                     &mail,

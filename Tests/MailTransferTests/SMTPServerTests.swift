@@ -16,6 +16,9 @@ import X509
     {
         let from = try #require(MailAddress("noreply@shop.example.com", name: "Shop"))
         let to = try #require(MailAddress(to))
+        // A busy machine takes as long as it takes.
+        var server = server
+        (server.connectTime, server.wholeTime) = (600, 600)
         let mail = MailMessage(id: "0a1b", from: from, to: to, subject: "Hello", text: text, date: 0)
         return await server.send(mail.bytes, from: from, to: to)
     }

@@ -177,6 +177,16 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "AppCheck",
+            dependencies: [
+                "StrictJSON", "UserStore", "TokenVerification", "IdentityProvider",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "GoogleREST",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel",
@@ -332,7 +342,7 @@ let package = Package(
                 "DocumentStore", "StorageEngine", "UserModel", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
-                "MailTransfer", "IdentityProvider",
+                "MailTransfer", "IdentityProvider", "AppCheck",
                 "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 "ControlAPI",
                 .product(name: "NIOCore", package: nio),
@@ -670,6 +680,17 @@ let package = Package(
                 "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AppCheckTests",
+            dependencies: [
+                "StrictJSON", "DocumentModel", "SQLiteStorage", "CommitPipeline", "UserStore", "TokenVerification",
+                "IdentityProvider", "AppCheck", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -98,8 +98,8 @@ package struct DocumentREST: HTTPResponder {
         if let webChannel, request.uri.path.hasPrefix(WebChannelRequest.prefix) {
             return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
                 try await body(request)
-            } requester: { authorization async throws(DocumentError) in
-                try await principals.requester(authorization)
+            } requester: { authorization, appCheck async throws(DocumentError) in
+                try await principals.requester(authorization, appCheck: appCheck)
             }
         }
         do throws(DocumentError) {
@@ -123,7 +123,9 @@ package struct DocumentREST: HTTPResponder {
                 .notFound,
                 "this host serves \(database.resourceName), not \(path.database.resourceName)")
         }
-        let principal = try await principals.requester(request.headers[.authorization]).principal
+        let principal = try await principals.requester(
+            request.headers[.authorization], appCheck: request.appCheckToken
+        ).principal
         if let user = principal.holder { call.answer?.identify(user) }
         if path.isHelper { return StreamedAnswer(try await helper(request.method, path)) }
         guard request.method == .post || request.method == .patch else {
@@ -192,4 +194,10 @@ extension Principal {
         case .client(let client): client.map { .user(id: $0.uid) }
         }
     }
+}
+
+extension Request {
+    private static let appCheckHeader = HTTPField.Name(PrincipalReader.appCheckHeader)
+
+    var appCheckToken: String? { Self.appCheckHeader.flatMap { headers[$0] } }
 }

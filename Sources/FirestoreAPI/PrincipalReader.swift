@@ -9,21 +9,53 @@ package struct PrincipalReader: Sendable {
     /// The sender of a token that needs no wait to be verified; nil for any other.
     package typealias Known = @Sendable (_ token: String) -> Requester?
 
+    /// What the port demands of clients' apps.
+    package struct Apps: Sendable {
+        /// Whether the app of an App Check token is served, if that takes no wait.
+        package var admitsAtOnce: @Sendable (_ token: String?) -> Bool
+        /// A `DocumentError` that it throws becomes the response.
+        package var check: @Sendable (_ token: String?) async throws(DocumentError) -> Void
+
+        package init(
+            admitsAtOnce: @escaping @Sendable (_ token: String?) -> Bool,
+            check: @escaping @Sendable (_ token: String?) async throws(DocumentError) -> Void
+        ) {
+            self.admitsAtOnce = admitsAtOnce
+            self.check = check
+        }
+    }
+
+    /// The name of the header with the App Check token, in lower case.
+    static let appCheckHeader = "x-firebase-appcheck"
+
     private let isDevelopment: Bool
     private let known: Known
     private let verify: Verify
+    private let apps: Apps?
 
-    package init(isDevelopment: Bool, known: @escaping Known = { _ in nil }, verify: @escaping Verify) {
+    /// - Parameter apps: nil to demand nothing.
+    package init(
+        isDevelopment: Bool, apps: Apps? = nil, known: @escaping Known = { _ in nil }, verify: @escaping Verify
+    ) {
         self.isDevelopment = isDevelopment
+        self.apps = apps
         self.known = known
         self.verify = verify
     }
 
     /// The sender, if that takes no wait; nil if it may, or the token isn't valid.
-    func known(_ authorization: String?) -> Requester? {
-        guard let authorization else { return Requester(.client(nil)) }
-        guard let token = Self.token(authorization) else { return nil }
-        return token == "owner" && isDevelopment ? Requester(.admin) : known(token)
+    func known(_ authorization: String?, appCheck: String?) -> Requester? {
+        let requester: Requester
+        if let authorization {
+            guard let token = Self.token(authorization) else { return nil }
+            if token == "owner", isDevelopment { return Requester(.admin) }
+            guard let found = known(token) else { return nil }
+            requester = found
+        } else {
+            requester = Requester(.client(nil))
+        }
+        guard let apps, case .client = requester.principal else { return requester }
+        return apps.admitsAtOnce(appCheck) ? requester : nil
     }
 
     private static func token(_ authorization: String) -> String? {
@@ -32,10 +64,18 @@ package struct PrincipalReader: Sendable {
         return String(parts[1])
     }
 
-    /// - Parameter authorization: the header's value; nil if there is none, which means an unauthenticated client.
+    /// - Parameters:
+    ///   - authorization: the header's value; nil if there is none, which means an unauthenticated client.
+    ///   - appCheck: the value of `X-Firebase-AppCheck`. Servers need none.
     /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development, and an
     ///   invalid token in production.
-    package func requester(_ authorization: String?) async throws(DocumentError) -> Requester {
+    package func requester(_ authorization: String?, appCheck: String?) async throws(DocumentError) -> Requester {
+        let requester = try await requester(authorization)
+        if let apps, case .client = requester.principal { try await apps.check(appCheck) }
+        return requester
+    }
+
+    private func requester(_ authorization: String?) async throws(DocumentError) -> Requester {
         guard let authorization else { return Requester(.client(nil)) }
         guard let token = Self.token(authorization) else { throw Self.invalid }
         if token == "owner", isDevelopment { return Requester(.admin) }

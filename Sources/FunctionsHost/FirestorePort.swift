@@ -15,6 +15,8 @@ struct FirestorePort {
     let parts: HostParts
     let webChannel: WebChannelService
     let figures: ClientFigures
+    /// What clients' apps must prove; nil for nothing.
+    let apps: AppCheckGate?
 
     /// The port's server, and what keeps its streams up to date.
     func services(_ servers: PortServers) -> [any Service] {
@@ -31,7 +33,9 @@ struct FirestorePort {
             guard case .valid(let token) = verifier.verify(token) else { return nil }
             return Requester(.client(identities.identity(of: token)))
         }
-        let principals = PrincipalReader(isDevelopment: configuration.mode == .development, known: known) { token in
+        let principals = PrincipalReader(
+            isDevelopment: configuration.mode == .development, apps: apps.map { PrincipalReader.Apps($0) }, known: known
+        ) { token in
             if let server = tokens.known(token) { return requester(server) }
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token): return Requester(.client(identities.identity(of: token)))
@@ -74,5 +78,21 @@ struct FirestorePort {
             grpc: GRPCConnection(calls))
         let refresh = Duration.seconds(min(600, configuration.store.historySeconds / 4))
         return [server, StreamSweep(webChannel: webChannel, calls: calls, refresh: refresh)]
+    }
+}
+
+extension PrincipalReader.Apps {
+    /// Clients fetch another token after UNAUTHENTICATED alone.
+    fileprivate init(_ gate: AppCheckGate) {
+        self.init(admitsAtOnce: { gate.admitsAtOnce($0) }) { token async throws(DocumentError) in
+            switch await gate.refusal(of: token) {
+            case nil, .valid?: return
+            case .missing?: throw DocumentError(.permissionDenied, "Missing or insufficient permissions.")
+            case .invalid?: throw DocumentError(.unauthenticated, "the App Check token is not valid")
+            case .unavailable?:
+                throw DocumentError(
+                    .unavailable, "the keys to verify App Check tokens are unavailable at the moment")
+            }
+        }
     }
 }

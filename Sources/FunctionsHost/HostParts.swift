@@ -1,3 +1,4 @@
+import AppCheck
 import ControlAPI
 import DataDirectory
 import Deployments
@@ -33,6 +34,9 @@ package struct HostParts: Sendable {
     let signInAddress: SignInAddress
     /// Nil in production where Google issues the users' tokens.
     let signIn: LocalSignIn?
+    /// Issues App Check tokens; nil if no app is configured.
+    let appCheck: AppCheckIssuer?
+    let consumedTokens: any TokenConsumption
     /// The keys of servers, and what they present.
     let serviceAccounts: ServiceAccountStore
     let serverTokens: ServerTokens
@@ -57,6 +61,7 @@ package struct HostParts: Sendable {
             signIn =
                 configuration.hasUsers
                 ? try LocalSignIn(configuration, directory: directory.file(KeyAccess.signingDirectory)) : nil
+            appCheck = try AppCheckIssuer(configuration, directory: directory)
             serviceAccounts = try ServiceAccountStore(in: directory.file(KeyAccess.directory))
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
@@ -99,18 +104,25 @@ package struct HostParts: Sendable {
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         // Who has a project of the same name at Google could sign in as anyone here.
         let acceptsGoogles = isDevelopment || configuration.auth.issuer == .google
+        var tokens = TokenSources(
+            project: configuration.project, policy: configuration.mode.tokenPolicy,
+            localKeys: signIn?.keys?.verification ?? LocalKeys(),
+            idTokenKeys: isRemote && acceptsGoogles
+                ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
+            // The number says that the operator has the project at Google.
+            appCheckKeys: isRemote && (acceptsGoogles || configuration.auth.projectNumber != nil)
+                ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil)
+        tokens.localAppCheckKeys = LocalKeys(appCheck?.keys ?? KeySet())
+        tokens.projectNumber = configuration.auth.projectNumber
+        tokens.appCheckMode = AppCheckGate.Mode(configuration.appCheck.functions)
+        consumedTokens = StoredTokenConsumption(users)
         serving = ServingParts(
             InvocationServices(
                 documents: store, users: managed, limits: configuration.limits,
                 recordCalls: console.map { CallLog(console: $0, archive: archive?.writer).recorder },
                 recordsAllCalls: configuration.logs.calls),
-            tokens: TokenSources(
-                project: configuration.project, policy: configuration.mode.tokenPolicy,
-                localKeys: signIn?.keys?.verification ?? LocalKeys(),
-                idTokenKeys: isRemote && acceptsGoogles
-                    ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
-                appCheckKeys: isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil),
-            limits: configuration.limits, logger: logger)
+            tokens: tokens,
+            limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
             logger: logger)

@@ -1,4 +1,5 @@
 import WorkerProtocol
+import AppCheck
 import ControlAPI
 import DataDirectory
 import Deployments
@@ -58,6 +59,7 @@ package final class HostServer: Sendable {
     private let webhook: WebhookSink?
     private let webChannel: WebChannelService
     private let figures = ClientFigures()
+    private let apps: AppCheckGates
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -86,6 +88,7 @@ package final class HostServer: Sendable {
             configuration, isEphemeral: isEphemeral, isLocal: isLocal, console: console, archive: archive,
             logger: logger)
         self.parts = parts
+        apps = AppCheckGates(configuration.appCheck, verifier: parts.serving.verifiers.appCheck)
         webChannel = WebChannelService(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             limits: configuration.clients, answers: parts.serving.memory.answers, figures: figures)
@@ -184,7 +187,8 @@ package final class HostServer: Sendable {
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
         let firestore = FirestorePort(
-            configuration: configuration, parts: parts, webChannel: webChannel, figures: figures)
+            configuration: configuration, parts: parts, webChannel: webChannel, figures: figures,
+            apps: apps.firestore)
         services += firestore.services(servers)
         services += [MemoryTrim(), gateway, schedules, controlServer(toolkit), events, deployments]
         served.begin()
@@ -308,6 +312,8 @@ package final class HostServer: Sendable {
         let (listeners, unreadBytes) = parts.store.listenerFigures
         return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
             + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
+            + AppCheckFigures.metrics(
+                [parts.serving.verifiers.appCheckGate, apps.firestore, apps.auth].compactMap { $0?.figures })
     }
 
     private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {
@@ -346,16 +352,44 @@ package final class HostServer: Sendable {
     private func authServer(_ toolkit: IdentityToolkit, _ servers: PortServers) -> any Service {
         let proxies = configuration.trustedProxies
         let port = SignInPort(
-            toolkit, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },
+            toolkit, apps: apps.auth, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },
             address: { peer, headers in
                 guard let peer = IPAddress(peer) else { return "" }
                 let forwarded = HTTPField.Name("X-Forwarded-For").map { headers[values: $0] } ?? []
                 return proxies.client(peer, forwardedFor: forwarded).network.description
             })
+        guard let appCheck = appCheckExchange() else {
+            return servers.server(
+                TokenPort(TokenEndpoint(parts.serverTokens), before: port),
+                port: configuration.listen.auth, name: "auth",
+                servers.rules("auth"))
+        }
         return servers.server(
-            TokenPort(TokenEndpoint(parts.serverTokens), before: port),
+            TokenPort(TokenEndpoint(parts.serverTokens), before: AppCheckPort(appCheck, before: port)),
             port: configuration.listen.auth, name: "auth",
             servers.rules("auth"))
+    }
+
+    /// Verifies servers' custom tokens for apps: in development whatever their signature.
+    private var customTokens: CustomTokens {
+        guard configuration.mode == .production else { return .unverified }
+        return CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) }
+    }
+
+    private func appCheckExchange() -> AppCheckExchange? {
+        guard let issuer = parts.appCheck else { return nil }
+        let isDevelopment = configuration.mode == .development
+        return AppCheckExchange(
+            issuer, customTokens: customTokens, verifier: parts.serving.verifiers.appCheck,
+            consumption: parts.consumedTokens,
+            isServer: { [tokens = parts.serverTokens] token in
+                isDevelopment && token == "owner" || tokens.verify(token) != nil
+            },
+            refused: { [refusals = parts.serving.refusals] app, reason in
+                refusals.log(
+                    "an app got no App Check token", kind: nil, of: nil, level: .notice, now: .now(),
+                    ["app": "\(app)", "reason": "\(reason)"])
+            })
     }
 
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their

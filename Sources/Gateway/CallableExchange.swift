@@ -77,7 +77,6 @@ final class CallableExchange: Exchange, InvocationClient {
     private func admit(_ data: ByteBuffer, _ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
         var identities: (auth: InvocationHead.VerifiedIdentity?, app: InvocationHead.VerifiedIdentity?)
-        var isConsumed = false
         switch tokens.idToken {
         case .absent: identities.auth = nil
         case .valid(let identity, _): identities.auth = identity
@@ -91,23 +90,42 @@ final class CallableExchange: Exchange, InvocationClient {
             log("a call was refused", reason: "it has an Idempotency-Key and no ID token")
             return refuse(.keyWithoutUser)
         }
+        let enforces = trigger.enforceAppCheck || loop.verifiers.appCheckGate?.mode == .enforced
+        if let gate = loop.verifiers.appCheckGate { gate.figures.count(tokens.appCheck.counted) }
         switch tokens.appCheck {
         case .valid(let identity, let expires):
             identities.app = identity
             if trigger.consumeAppCheckToken, let token = headers.first(name: "X-Firebase-AppCheck") {
-                isConsumed = loop.consumedTokens.consume(token, expires: expires)
+                return consume(token, expires: expires, data, identities.auth, identity)
             }
-        case .absent where trigger.enforceAppCheck:
+        case .absent where enforces:
             log("a call was refused", reason: "it has no App Check token")
             return refuse(.unauthenticated)
         case .invalid(let reason):
             log("an App Check token was refused", reason: reason)
-            if trigger.enforceAppCheck { return refuse(.unauthenticated) }
-        case .unavailable where trigger.enforceAppCheck:
+            if enforces { return refuse(.unauthenticated) }
+        case .unavailable where enforces:
             return refuse(.keysUnavailable)
         case .absent, .unavailable: break
         }
-        submit(data, identities.auth, identities.app, isConsumed: isConsumed)
+        submit(data, identities.auth, identities.app, isConsumed: false)
+    }
+
+    /// Consumes the app's token, and then makes the call.
+    private func consume(
+        _ token: String, expires: Int64, _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?,
+        _ app: InvocationHead.VerifiedIdentity
+    ) {
+        let box = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        loop.consumedTokens.consume(token, expires: expires) { [eventLoop = loop.eventLoop] isConsumed in
+            eventLoop.execute {
+                let call = box.value
+                guard !call.hasLeft else { return }
+                // Whether it is a replay isn't known: the client may retry.
+                guard let isConsumed else { return call.refuse(.tokensUnavailable) }
+                call.submit(data, auth, app, isConsumed: isConsumed)
+            }
+        }
     }
 
     private func submit(

@@ -61,6 +61,8 @@ extension InvocationFailure {
     static let unauthenticated = InvocationFailure(code: .unauthenticated, message: "Unauthenticated")
     static let keysUnavailable = InvocationFailure(
         code: .unavailable, message: "The keys to verify tokens can't be had at the moment.")
+    static let tokensUnavailable = InvocationFailure(
+        code: .unavailable, message: "It can't be known at the moment if the App Check token was used before.")
     static let keyWithoutUser = InvocationFailure(
         code: DocumentError.keyWithoutUser.code, message: DocumentError.keyWithoutUser.message)
 }

@@ -10,7 +10,7 @@ package import NIOCore
 package final class GatewayLoop: @unchecked Sendable {
     package let invocations: InvocationLoop
     let verifiers: TokenVerifiers
-    let consumedTokens: ConsumedTokens
+    let consumedTokens: any TokenConsumption
     let limits: GatewayLimits
     /// What the bodies and answers of all ports use.
     let memory: PortMemory
@@ -29,7 +29,8 @@ package final class GatewayLoop: @unchecked Sendable {
     package var eventLoop: any EventLoop { invocations.eventLoop }
 
     package init(
-        invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
+        invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: any TokenConsumption,
+        limits: GatewayLimits,
         memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil,
         refusals: RefusalLogger? = nil, logger: Logger, routes: RouteTable
     ) {
@@ -110,6 +111,8 @@ package struct TokenVerifiers: Sendable {
     package var appCheck: TokenVerifier
     /// Verifies what Google's sign-in asks blocking functions; nil for a host, whose own sign-in asks them without a port.
     package var blockingEvent: TokenVerifier?
+    /// What callables demand of apps beside their own options.
+    package var appCheckGate: AppCheckGate?
 
     package init(idToken: TokenVerifier, sessionCookie: TokenVerifier, appCheck: TokenVerifier) {
         self.idToken = idToken

@@ -22,13 +22,17 @@ package struct ServingParts: Sendable {
     /// Logs what the ports refuse.
     package let refusals: RefusalLogger
     private let limits: HostLimits
+    private let consumedTokens: any TokenConsumption
 
-    /// - Parameter adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
+    /// - Parameters:
+    ///   - consumedTokens: records the App Check tokens that functions consume.
+    ///   - adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
     package init(
         _ services: InvocationServices, tokens: TokenSources, limits: HostLimits,
-        adoptsOrphans: Bool = false, logger: Logger
+        consumedTokens: any TokenConsumption = ConsumedTokens(), adoptsOrphans: Bool = false, logger: Logger
     ) {
         self.limits = limits
+        self.consumedTokens = consumedTokens
         memory = PortMemory(bodies: limits.allBodies, answers: limits.allAnswers)
         refusals = RefusalLogger(logger)
         invocationServices = services
@@ -81,7 +85,6 @@ package struct ServingParts: Sendable {
         let gatewayLimits = GatewayLimits(
             requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count),
             times: limits.portTimes)
-        let consumedTokens = ConsumedTokens()
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
@@ -115,6 +118,12 @@ package struct TokenSources: Sendable {
     package var appCheckKeys: KeyCache?
     /// Whether Google's sign-in may ask blocking functions at their URLs.
     package var servesBlockingEvents = false
+    /// The host's own, for App Check tokens.
+    package var localAppCheckKeys = LocalKeys()
+    /// The project's number, by which App Check tokens may name it.
+    package var projectNumber: String?
+    /// What functions demand of apps beside their own options.
+    package var appCheckMode = AppCheckGate.Mode.off
 
     package init(
         project: String, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), idTokenKeys: KeyCache? = nil,
@@ -139,11 +148,16 @@ extension TokenVerifiers {
                 kind: .sessionCookie(project: project), policy: policy, localKeys: sources.localKeys,
                 remoteKeys: sources.idTokenKeys),
             appCheck: TokenVerifier(
-                kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys))
+                kind: .appCheck(project: project, projectNumber: sources.projectNumber), policy: policy,
+                localKeys: sources.localAppCheckKeys, remoteKeys: sources.appCheckKeys))
         if sources.servesBlockingEvents {
             blockingEvent = TokenVerifier(
                 kind: .blockingEvent(project: project), policy: policy, localKeys: sources.localKeys,
                 remoteKeys: sources.idTokenKeys)
+        }
+        if sources.appCheckMode != .off {
+            appCheckGate = AppCheckGate(
+                sources.appCheckMode, figures: AppCheckFigures(service: "functions"), verifier: appCheck)
         }
     }
 }

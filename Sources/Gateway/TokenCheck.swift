@@ -88,3 +88,15 @@ extension TokenCheck.Verdict {
             }
     }
 }
+
+extension TokenCheck.Verdict {
+    /// How the verdict on an App Check token is counted.
+    var counted: AppCheckGate.Verdict {
+        switch self {
+        case .absent: .missing
+        case .valid: .valid
+        case .invalid: .invalid
+        case .unavailable: .unavailable
+        }
+    }
+}

@@ -2,7 +2,7 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "releases", "logs", "params", "secrets", "clients", "auth",
+        "alerts", "releases", "logs", "params", "secrets", "clients", "auth", "appCheck",
         "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts", "tls"]
@@ -33,6 +33,9 @@ enum ConfigurationKeys {
     static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize"]
     static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB", "threads"]
     static let attempts = ["perAccount", "perAddress"]
+    static let appCheck = ["apps", "enforce"]
+    static let appCheckApp = ["debugTokens", "ttlSeconds"]
+    static let appCheckServices = ["functions", "firestore", "auth"]
     static let alerts = ["webhook"]
     static let releases = ["keep"]
     static let logs = ["calls", "level", "days", "mebibytes"]

@@ -99,6 +99,18 @@ package struct ConfigurationReader {
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let clients = object["clients"] { configuration.clients = self.clients(clients) }
         if let auth = object["auth"] { configuration.auth = self.auth(auth, mode: mode) }
+        if let node = object["appCheck"] {
+            configuration.appCheck = appCheck(node)
+            if mode == .production, configuration.auth.issuer == .google {
+                let reason = "needs the auth port, which production has with \"auth\": { \"issuer\": \"own\" } alone"
+                if !configuration.appCheck.apps.isEmpty {
+                    report("\"apps\" \(reason)", at: node.memberOffset("apps"))
+                }
+                if configuration.appCheck.auth != .off {
+                    report("\"enforce.auth\" \(reason)", at: node.memberOffset("enforce"))
+                }
+            }
+        }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         if let releases = object["releases"] { configuration.releases = self.releases(releases) }
         if let logs = object["logs"] { configuration.logs = self.logs(logs) }

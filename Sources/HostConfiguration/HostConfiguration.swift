@@ -29,6 +29,7 @@ package struct HostConfiguration: Hashable, Sendable {
     package var limits: HostLimits
     package var clients = ClientLimits()
     package var auth = Auth()
+    package var appCheck = AppCheck()
     package var alerts: Alerts
     package var releases = Releases()
     package var logs = Logs()
@@ -202,6 +203,7 @@ extension HostConfiguration {
             ("functions", functions == other.functions), ("limits", limits == other.limits),
             ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
             ("logs", logs == other.logs), ("clients", clients == other.clients), ("auth", auth == other.auth),
+            ("appCheck", appCheck == other.appCheck),
         ]
         return keys.filter { !$0.1 }.map(\.0)
     }

@@ -59,6 +59,9 @@ struct FixtureFunctions: FunctionBundle {
             let code = FunctionsErrorCode.allCases.first { $0.wireName == request.data.code } ?? .unknown
             throw HttpsError(code, request.data.message, details: request.data.details)
         }
+        onCall("appOnce", .consumeAppCheckToken()) { (request: CallableRequest<NoData>) in
+            request.app.map { $0.alreadyConsumed ? "again" : "first" } ?? "no app"
+        }
         onCall("appOnly", .enforceAppCheck()) { (request: CallableRequest<NoData>) in request.app?.appID ?? "" }
         onCall("members", .authPolicy { $0?.token["member"] == .bool(true) }) { (request: CallableRequest<NoData>) in
             "welcome"

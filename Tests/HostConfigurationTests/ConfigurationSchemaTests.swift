@@ -42,6 +42,11 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(sms?["properties"]?["webhook"]) == Set(ConfigurationKeys.webhook))
         let provider = auth?["properties"]?["providers"]?["additionalProperties"]
         #expect(try Self.keys(provider) == Set(ConfigurationKeys.provider))
+        let appCheck = parts?["appCheck"]
+        #expect(try Self.keys(appCheck) == Set(ConfigurationKeys.appCheck))
+        #expect(try Self.keys(appCheck?["properties"]?["enforce"]) == Set(ConfigurationKeys.appCheckServices))
+        let app = appCheck?["properties"]?["apps"]?["additionalProperties"]
+        #expect(try Self.keys(app) == Set(ConfigurationKeys.appCheckApp))
         let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
     }

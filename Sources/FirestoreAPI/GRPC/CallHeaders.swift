@@ -6,6 +6,7 @@ struct CallHeaders {
     private(set) var path = ""
     private(set) var contentType = ""
     private(set) var authorization: String?
+    private(set) var appCheck: String?
     /// The database, from `google-cloud-resource-prefix`.
     private(set) var resource: String?
     private(set) var timeout: String?
@@ -18,6 +19,7 @@ struct CallHeaders {
             case ":path": path = value
             case "content-type": contentType = value
             case "authorization": authorization = authorization ?? value
+            case PrincipalReader.appCheckHeader: appCheck = appCheck ?? value
             case "google-cloud-resource-prefix": resource = resource ?? value
             case "grpc-timeout": timeout = value
             case "x-forwarded-for": forwardedFor.append(value)

@@ -15,7 +15,8 @@ extension FirestoreCalls {
 
     /// A plain get of few documents.
     func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
-        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
+        guard message.readableBytes <= Self.maxMessageBytes,
+            let requester = principals.known(call.authorization, appCheck: call.appCheck),
             let paths = plainGet(message, call)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
@@ -34,7 +35,8 @@ extension FirestoreCalls {
     }
 
     func commitAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
-        guard message.readableBytes <= Self.maxMessageBytes, let requester = principals.known(call.authorization),
+        guard message.readableBytes <= Self.maxMessageBytes,
+            let requester = principals.known(call.authorization, appCheck: call.appCheck),
             let commit = smallCommit(message, call)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }

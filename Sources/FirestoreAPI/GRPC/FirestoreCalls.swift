@@ -63,7 +63,7 @@ package final class FirestoreCalls: Sendable {
         // What a stream sends is bounded by its listeners.
         let held = name == "Listen" || name == "Write" ? nil : ClientAnswer(answers, for: .stranger(address ?? 0))
         let call = GRPCCall(
-            authorization: headers.authorization, resource: headers.resource,
+            authorization: headers.authorization, appCheck: headers.appCheck, resource: headers.resource,
             call: ClientCall(address: address, answer: held), answer: answer)
         switch name {
         case "GetDocument": return unary(call, get)
@@ -89,7 +89,7 @@ package final class FirestoreCalls: Sendable {
     /// - Throws: `unauthenticated` for anything but a valid token, `notFound` for another database.
     func requester(_ call: GRPCCall) async throws(DocumentError) -> Requester {
         if let resource = call.resource { try reader.check(database: resource) }
-        let requester = try await principals.requester(call.authorization)
+        let requester = try await principals.requester(call.authorization, appCheck: call.appCheck)
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         return requester
     }
@@ -148,6 +148,7 @@ package final class FirestoreCalls: Sendable {
 /// What is known of a call besides its messages.
 struct GRPCCall: Sendable {
     let authorization: String?
+    let appCheck: String?
     /// The database, from `google-cloud-resource-prefix`.
     let resource: String?
     let call: ClientCall

@@ -76,6 +76,8 @@ struct WebChannelForm {
     let maps: [(number: Int, text: [UInt8])]
     /// The value of the header `Authorization`, which browsers can't send with a request that needs no preflight.
     let authorization: String?
+    /// The value of the header `X-Firebase-AppCheck`, which comes in the same way.
+    let appCheck: String?
 
     /// - Returns: nil if the numbers aren't numbers, or there are too many fields.
     init?(_ body: some Collection<UInt8>) {
@@ -89,12 +91,17 @@ struct WebChannelForm {
             maps.append((number, Array(PercentEncoding.repaired(field.value).utf8)))
         }
         self.maps = maps
-        var authorization: String?
+        var (authorization, appCheck) = (String?.none, String?.none)
         for line in (form["headers"] ?? "").split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "authorization" else { continue }
-            let value = line[line.index(after: colon)...]
-            authorization = String(value.drop { $0 == " " })
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = String(line[line.index(after: colon)...].drop { $0 == " " })
+            switch line[..<colon].lowercased() {
+            case "authorization": authorization = value
+            case PrincipalReader.appCheckHeader: appCheck = value
+            default: break
+            }
         }
         self.authorization = authorization
+        self.appCheck = appCheck
     }
 }

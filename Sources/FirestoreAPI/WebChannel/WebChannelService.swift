@@ -105,7 +105,7 @@ package final class WebChannelService: Sendable {
     func respond(
         to request: Request, on channel: any Channel, _ call: ClientCall,
         body: () async throws(DocumentError) -> ByteBuffer,
-        requester: (_ authorization: String?) async throws(DocumentError) -> Requester
+        requester: (_ authorization: String?, _ appCheck: String?) async throws(DocumentError) -> Requester
     ) async -> Response {
         let parsed: WebChannelRequest
         do throws(WebChannelRequest.Problem) {
@@ -123,7 +123,8 @@ package final class WebChannelService: Sendable {
                 }
                 let authorization = form.authorization ?? request.headers[.authorization]
                 let who: Result<Requester, DocumentError>
-                do throws(DocumentError) { who = .success(try await requester(authorization)) } catch {
+                let appCheck = form.appCheck ?? request.appCheckToken
+                do throws(DocumentError) { who = .success(try await requester(authorization, appCheck)) } catch {
                     who = .failure(error)
                 }
                 return try await LargeRequests.decode(size, of: call.address) { [who] () throws(DocumentError) in

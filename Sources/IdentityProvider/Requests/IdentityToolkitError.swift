@@ -58,6 +58,8 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
     static let missingCredentials = Self(
         "Request is missing required authentication credential. Expected OAuth 2 access token.",
         status: .unauthorized, reason: "required", name: "UNAUTHENTICATED")
+    static let invalidAppCheckToken = Self(
+        "Firebase App Check token is invalid.", status: .unauthorized, reason: "unauthorized", name: "UNAUTHENTICATED")
     static let insufficientPermission = Self("INSUFFICIENT_PERMISSION")
     static let notFound = Self("Not Found", status: .notFound, reason: "notFound", name: "NOT_FOUND")
     static let unavailable = Self(

@@ -1,18 +1,18 @@
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 
 /// Allows browsers on any origin to sign in, as Google does: requests are authorized by their content, never by
 /// cookies.
-enum SignInCORS {
+package enum SignInCORS {
     private static let requestsPrivateNetwork = HTTPField.Name("Access-Control-Request-Private-Network")
     private static let allowsPrivateNetwork = HTTPField.Name("Access-Control-Allow-Private-Network")
 
-    static func isPreflight(_ request: Request) -> Bool {
+    package static func isPreflight(_ request: Request) -> Bool {
         request.method == .options && request.headers[.origin] != nil
             && request.headers[.accessControlRequestMethod] != nil
     }
 
-    static func allow(_ request: Request, _ response: inout Response) {
+    package static func allow(_ request: Request, _ response: inout Response) {
         guard let origin = request.headers[.origin] else { return }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.vary] = "Origin, Access-Control-Request-Headers"

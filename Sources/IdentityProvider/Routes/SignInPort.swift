@@ -5,7 +5,7 @@ package import HummingbirdCore
 import Logging
 package import NIOCore
 import StrictJSON
-import TokenVerification
+package import TokenVerification
 import UserStore
 
 /// Serves sign-in under the paths of Google's services and of the emulator.
@@ -27,15 +27,20 @@ package struct SignInPort: HTTPResponder {
     /// The client's address, behind the proxies that are trusted.
     private let address: @Sendable (SocketAddress?, HTTPFields) -> String
 
+    /// What clients' apps must prove.
+    private let apps: AppCheckGate?
+
     /// Clients' requests are small; an import has a thousand users.
     private static let maxBytes = 64 * 1024
     private static let maxAdminBytes = 8 << 20
 
+    /// - Parameter apps: nil to demand nothing of clients' apps.
     package init(
-        _ toolkit: IdentityToolkit, isAdmin: @escaping @Sendable (Substring) -> Bool,
+        _ toolkit: IdentityToolkit, apps: AppCheckGate? = nil, isAdmin: @escaping @Sendable (Substring) -> Bool,
         address: @escaping @Sendable (SocketAddress?, HTTPFields) -> String
     ) {
         self.toolkit = toolkit
+        self.apps = apps
         self.isAdmin = isAdmin
         self.address = address
     }
@@ -64,11 +69,14 @@ package struct SignInPort: HTTPResponder {
             let access = try access(request)
             try access.require(isForAdmins: project != nil || operation.isForAdmins)
             if let project { try requireProject(project) }
+            if access != .admin, request.method == .post { try await checkApp(request) }
             let call = try await call(request, context, isAdmin: access == .admin)
             if let target = call["targetProjectId"], call.isAdmin { try requireProject(target) }
             return try Self.json(await toolkit.perform(operation, call))
         case .token:
-            try access(request).require(isForAdmins: false)
+            let access = try access(request)
+            try access.require(isForAdmins: false)
+            if access != .admin { try await checkApp(request) }
             return try Self.json(await toolkit.refresh(call(request, context, isAdmin: false)))
         case .certificates: return try Self.published(toolkit.publicKeys.certificates)
         case .webKeys: return try Self.published(toolkit.publicKeys.webKeySet)
@@ -114,6 +122,17 @@ package struct SignInPort: HTTPResponder {
         let query = FormFields.values((request.uri.query ?? "").utf8)
         let key = query["key"] ?? HTTPField.Name("x-goog-api-key").flatMap { request.headers[$0] }
         return key?.isEmpty == false ? .key : .none
+    }
+
+    /// - Throws: if the app must have a valid App Check token, and has none. Servers need none.
+    private func checkApp(_ request: Request) async throws(IdentityToolkitError) {
+        guard let apps else { return }
+        let token = HTTPField.Name("X-Firebase-AppCheck").flatMap { request.headers[$0] }
+        switch await apps.refusal(of: token) {
+        case nil: return
+        case .unavailable?: throw .unavailable
+        case .valid?, .invalid?, .missing?: throw .invalidAppCheckToken
+        }
     }
 
     private func requireProject(_ project: String) throws(IdentityToolkitError) {

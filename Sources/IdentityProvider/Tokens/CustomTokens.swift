@@ -1,10 +1,10 @@
-import StrictJSON
+package import StrictJSON
 package import TokenVerification
 
 /// Why a custom token can't be accepted.
-struct CustomTokenError: Error, Hashable {
+package struct CustomTokenError: Error, Hashable {
     /// A sentence for the developer; it has no part of the token.
-    var reason: String
+    package var reason: String
 }
 
 /// Reads custom tokens, which server code signs with the key of a service account.
@@ -18,7 +18,8 @@ package struct CustomTokens: Sendable {
 
     package init(key: (@Sendable (_ issuer: String, _ keyID: String?) -> PublicKey?)?) { self.key = key }
 
-    func payload(of token: String, audience: String, now: Int64) throws(CustomTokenError) -> JSONObject {
+    /// - Returns: the claims of a valid custom token for an audience.
+    package func payload(of token: String, audience: String, now: Int64) throws(CustomTokenError) -> JSONObject {
         var text = token
         return try text.withUTF8 { bytes -> Result<JSONObject, CustomTokenError> in
             Result { () throws(CustomTokenError) in try payload(of: bytes, audience: audience, now: now) }

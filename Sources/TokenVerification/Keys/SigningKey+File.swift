@@ -6,7 +6,7 @@ extension SigningKey {
     /// Loads the key from a file, or creates it if there is none.
     ///
     /// - Throws: a ``SigningKeyError`` if the file is damaged or readable by others.
-    static func load(_ file: String, in directory: String, now: WallClock) throws -> SigningKey {
+    package static func load(_ file: String, in directory: String, now: WallClock) throws -> SigningKey {
         let path = directory + "/" + file
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return try create(file, in: directory, now: now) }

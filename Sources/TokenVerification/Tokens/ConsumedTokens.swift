@@ -1,10 +1,21 @@
 import Crypto
 import Synchronization
 
-/// The App Check tokens that have been consumed, until they expire.
+/// Records the App Check tokens that have been consumed, until they expire.
+package protocol TokenConsumption: Sendable {
+    /// Consumes a verified token.
+    ///
+    /// - Parameters:
+    ///   - expires: seconds since 1970.
+    ///   - completion: called once, on any thread: with whether the token had been consumed before, or nil if that can't
+    ///     be known at the moment.
+    func consume(_ token: String, expires: Int64, _ completion: @escaping @Sendable (Bool?) -> Void)
+}
+
+/// Records consumed tokens in memory: a restart forgets them.
 ///
-/// Only digests are stored, and only in memory: tokens live for about an hour, and a restart forgets them.
-package final class ConsumedTokens: Sendable {
+/// Only digests are stored.
+package final class ConsumedTokens: TokenConsumption {
     private struct State {
         var expiries: [SHA256.Digest: Int64] = [:]
         var sweptAt: Int64 = 0
@@ -31,5 +42,9 @@ package final class ConsumedTokens: Sendable {
             }
             return state.expiries.updateValue(expires, forKey: digest) != nil
         }
+    }
+
+    package func consume(_ token: String, expires: Int64, _ completion: @escaping @Sendable (Bool?) -> Void) {
+        completion(consume(token, expires: expires))
     }
 }

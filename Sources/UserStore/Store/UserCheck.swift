@@ -67,6 +67,17 @@ final class UserCheck {
             if try users.value(UserKeys.code(UserKeys.hash(in: key))) == nil {
                 try run.note("a one-time code that is due to expire is missing")
             }
+        case .consumed:
+            var reader = ByteReader(value)
+            let expires = try reader.signed()
+            try reader.finish()
+            if try users.value(UserKeys.consumedExpiry(UserKeys.hash(in: key), at: expires)) == nil {
+                try run.note("a consumed token would never be forgotten")
+            }
+        case .consumedExpiry:
+            if try users.value(UserKeys.consumed(UserKeys.hash(in: key))) == nil {
+                try run.note("a consumed token that is due to be forgotten is missing")
+            }
         case .attempts: _ = try FailedAttempts(stored: value)
         case .setting: break
         case .message:

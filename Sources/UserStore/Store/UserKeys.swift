@@ -32,6 +32,10 @@ enum UserKeys {
         case messageDue
         /// The number of messages that wait to be sent; missing for 0. There is one such row.
         case waitingMessages
+        /// When a consumed App Check token expires, by its hash.
+        case consumed
+        /// Empty, by time of expiry and hash of a consumed token.
+        case consumedExpiry
     }
 
     static func all(_ kind: Kind) -> KeyRange { KeyRange(prefix: [kind.rawValue]) }
@@ -101,6 +105,19 @@ enum UserKeys {
     /// The codes that have expired at a time.
     static func expired(at time: Int64) -> KeyRange {
         KeyRange(lower: [Kind.expiry.rawValue], upper: expiry([], at: time))
+    }
+
+    static func consumed(_ hash: [UInt8]) -> [UInt8] { [Kind.consumed.rawValue] + hash }
+
+    static func consumedExpiry(_ hash: [UInt8], at time: Int64) -> [UInt8] {
+        var key = [Kind.consumedExpiry.rawValue]
+        KeyBytes.append(UInt64(clamping: time), to: &key)
+        return key + hash
+    }
+
+    /// The consumed tokens that have expired at a time.
+    static func consumedAndExpired(at time: Int64) -> KeyRange {
+        KeyRange(lower: [Kind.consumedExpiry.rawValue], upper: consumedExpiry([], at: time))
     }
 
     static let hashBytes = 32

@@ -26,11 +26,12 @@ final class UserRows: DataKind {
         let time = elapsed()
         if let sweptAt, time - sweptAt < Self.sweepInterval { return }
         let seconds = now().microseconds / 1_000_000
-        let isDone = try sweepCodes(storage, at: seconds)
+        let isDone = try sweep(storage, UserKeys.expired(at: seconds)) { UserKeys.code($0) }
+        let areForgotten = try sweep(storage, UserKeys.consumedAndExpired(at: seconds)) { UserKeys.consumed($0) }
         let isThrough = try sweepAttempts(storage, at: seconds)
         let isClear = try sweepMessages(storage, at: seconds)
         // The next batch continues.
-        sweptAt = isDone && isThrough && isClear ? time : nil
+        sweptAt = isDone && areForgotten && isThrough && isClear ? time : nil
     }
 
     /// Deletes messages that were left to lie: without sign-in, no message is sent.
@@ -53,16 +54,23 @@ final class UserRows: DataKind {
         return left.count < Self.sweptAtOnce
     }
 
-    /// - Returns: whether no expired code is left.
-    private func sweepCodes(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+    /// Deletes what has expired.
+    ///
+    /// - Parameters:
+    ///   - range: the keys, by time of expiry and hash, of what has.
+    ///   - row: the key of what has a hash.
+    /// - Returns: whether nothing is left.
+    private func sweep(
+        _ storage: any StorageWriter, _ range: KeyRange, _ row: (_ hash: [UInt8]) -> [UInt8]
+    ) throws -> Bool {
         var expired: [[UInt8]] = []
-        try storage.scanKeys(.users, UserKeys.expired(at: now), reverse: false) { key in
+        try storage.scanKeys(.users, range, reverse: false) { key in
             expired.append(key)
             return expired.count < Self.sweptAtOnce
         }
         for key in expired {
             try storage.delete(.users, key)
-            try storage.delete(.users, UserKeys.code(UserKeys.hash(in: key)))
+            try storage.delete(.users, row(UserKeys.hash(in: key)))
         }
         return expired.count < Self.sweptAtOnce
     }

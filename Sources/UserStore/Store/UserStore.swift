@@ -58,6 +58,19 @@ package final class UserStore: Sendable {
         }
     }
 
+    /// Changes users without a task.
+    ///
+    /// - Parameters:
+    ///   - body: as with ``commit(in:_:)``.
+    ///   - completion: called once the change is durable, or with the error; on the writer's thread.
+    package func commit<Result: Sendable>(
+        _ body: @escaping @Sendable (UserTransaction) throws -> Result,
+        completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
+    ) {
+        let job = UserJob(project: project, context: OperationContext(), body: body, completion: completion)
+        if !pipeline.submit(job, limit: pipeline.configuration.maxWaiting) { job.fail(CommitPipeline.shutDown) }
+    }
+
     /// A change of users as a part of a commit that has others too.
     package func part(_ body: @escaping (UserTransaction) throws -> Void) -> UserCommit {
         UserCommit(project: project, body)

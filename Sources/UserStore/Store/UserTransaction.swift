@@ -209,6 +209,24 @@ package final class UserTransaction: UserReader {
         }
     }
 
+    // MARK: Consumed tokens
+
+    /// Records that an App Check token was consumed, until it expires.
+    ///
+    /// - Parameters:
+    ///   - hash: of the token.
+    ///   - expires: Seconds since 1970.
+    /// - Returns: whether it had been consumed before.
+    package func consume(_ hash: [UInt8], expires: Int64) throws -> Bool {
+        let key = UserKeys.consumed(hash)
+        guard try value(key) == nil else { return true }
+        var writer = ByteWriter(reservingCapacity: 8)
+        writer.write(signed: expires)
+        put(key, writer.bytes)
+        put(UserKeys.consumedExpiry(hash, at: expires), [])
+        return false
+    }
+
     // MARK: Attempts and settings
 
     /// - Parameter attempts: nil to forget them.

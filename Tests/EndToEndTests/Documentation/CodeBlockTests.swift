@@ -96,5 +96,5 @@ import Testing
 
 extension CodeBlock {
     /// Whether the code is of a client, which imports another SDK.
-    fileprivate var isOfAnApp: Bool { lines.contains { $0.contains("useEmulator(") } }
+    fileprivate var isOfAnApp: Bool { lines.contains { $0.contains("useEmulator(") || $0 == "import FirebaseCore" } }
 }

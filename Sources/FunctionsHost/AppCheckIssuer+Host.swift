@@ -1,0 +1,53 @@
+import AppCheck
+import DataDirectory
+import Deployments
+import HostConfiguration
+import TokenVerification
+
+extension AppCheckIssuer {
+    /// - Returns: nil if no app is configured.
+    /// - Throws: an error for the operator if a debug token has no value, or the key can't be loaded.
+    init?(_ configuration: HostConfiguration, directory: DataDirectory) throws {
+        let apps = configuration.appCheck.apps
+        guard !apps.isEmpty else { return nil }
+        let secrets = try apps.contains { !$0.debugTokens.isEmpty } ? HostSecrets(configuration) : nil
+        var registered: [String: App] = [:]
+        for app in apps {
+            let key = "appCheck.apps.\(app.id).debugTokens"
+            registered[app.id] = App(
+                lifetime: Int64(app.ttlSeconds),
+                debugTokens: try app.debugTokens.compactMap { try secrets?.value(of: $0, at: key) })
+        }
+        self.init(
+            project: configuration.project, projectNumber: configuration.auth.projectNumber,
+            key: try SigningKey.load("signing-key.pem", in: directory.file("app-check"), now: systemWallClock),
+            apps: registered)
+    }
+}
+
+extension AppCheckGate.Mode {
+    init(_ mode: HostConfiguration.AppCheck.Mode) {
+        self =
+            switch mode {
+            case .off: .off
+            case .unenforced: .unenforced
+            case .enforced: .enforced
+            }
+    }
+}
+
+/// The gates of the ports beside that of functions; nil for those that demand nothing.
+struct AppCheckGates: Sendable {
+    let firestore: AppCheckGate?
+    let auth: AppCheckGate?
+
+    init(_ configuration: HostConfiguration.AppCheck, verifier: TokenVerifier) {
+        func gate(_ mode: HostConfiguration.AppCheck.Mode, _ service: String) -> AppCheckGate? {
+            guard mode != .off else { return nil }
+            return AppCheckGate(
+                AppCheckGate.Mode(mode), figures: AppCheckFigures(service: service), verifier: verifier)
+        }
+        firestore = gate(configuration.firestore, "firestore")
+        auth = gate(configuration.auth, "auth")
+    }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// What a service demands of the apps that call it: nothing, or a valid App Check token.
+package struct AppCheckGate: Sendable {
+    package enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// Tokens aren't looked at.
+        case off
+        /// Tokens are verified and counted; requests without a valid one are served.
+        case unenforced
+        /// Requests without a valid token are refused.
+        case enforced
+    }
+
+    package enum Verdict: String, Hashable, Sendable, CaseIterable {
+        case valid, invalid, missing
+        /// The keys can't be fetched, so that it isn't known whether the token is valid.
+        case unavailable
+    }
+
+    package let mode: Mode
+    package let figures: AppCheckFigures
+    private let verifier: TokenVerifier
+
+    package init(_ mode: Mode, figures: AppCheckFigures, verifier: TokenVerifier) {
+        self.mode = mode
+        self.figures = figures
+        self.verifier = verifier
+    }
+
+    /// Whether a request is served, if that takes no wait: not if the token's key may have to be fetched.
+    ///
+    /// - Parameter token: the value of `X-Firebase-AppCheck`.
+    package func admitsAtOnce(_ token: String?) -> Bool {
+        guard mode != .off else { return true }
+        guard let token, case .valid = verifier.verify(token) else { return false }
+        figures.count(.valid)
+        return true
+    }
+
+    /// Verifies and counts the token of a request.
+    ///
+    /// - Returns: why the request is refused; nil if it is served.
+    package func refusal(of token: String?) async -> Verdict? {
+        guard mode != .off else { return nil }
+        let verdict: Verdict
+        if let token {
+            verdict =
+                switch await verifier.verifyAfterFetch(token) {
+                case .valid: .valid
+                case .invalid: .invalid
+                case .needsKeys, .unavailable: .unavailable
+                }
+        } else {
+            verdict = .missing
+        }
+        figures.count(verdict)
+        return mode == .enforced && verdict != .valid ? verdict : nil
+    }
+}
+
+/// How many requests of a service had valid App Check tokens.
+package final class AppCheckFigures: Sendable {
+    package let service: String
+    private let valid = Atomic(0)
+    private let invalid = Atomic(0)
+    private let missing = Atomic(0)
+    private let unavailable = Atomic(0)
+
+    /// - Parameter service: `functions`, `firestore` or `auth`.
+    package init(service: String) { self.service = service }
+
+    package func count(_ verdict: AppCheckGate.Verdict) {
+        switch verdict {
+        case .valid: valid.add(1, ordering: .relaxed)
+        case .invalid: invalid.add(1, ordering: .relaxed)
+        case .missing: missing.add(1, ordering: .relaxed)
+        case .unavailable: unavailable.add(1, ordering: .relaxed)
+        }
+    }
+
+    private func number(_ verdict: AppCheckGate.Verdict) -> Int {
+        switch verdict {
+        case .valid: valid.load(ordering: .relaxed)
+        case .invalid: invalid.load(ordering: .relaxed)
+        case .missing: missing.load(ordering: .relaxed)
+        case .unavailable: unavailable.load(ordering: .relaxed)
+        }
+    }
+
+    /// In the Prometheus format.
+    package static func metrics(_ services: [AppCheckFigures]) -> String {
+        guard !services.isEmpty else { return "" }
+        let name = "functions_app_check_requests_total"
+        var text = "# HELP \(name) Requests of clients by their App Check token.\n# TYPE \(name) counter\n"
+        for figures in services {
+            for verdict in AppCheckGate.Verdict.allCases {
+                text += "\(name){service=\"\(figures.service)\",token=\"\(verdict)\"} \(figures.number(verdict))\n"
+            }
+        }
+        return text
+    }
+}

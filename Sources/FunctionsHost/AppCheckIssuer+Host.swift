@@ -5,6 +5,8 @@ import HostConfiguration
 import TokenVerification
 
 extension AppCheckIssuer {
+    private static let minDebugTokenBytes = 20
+
     /// - Returns: nil if no app is configured.
     /// - Throws: an error for the operator if a debug token has no value, or the key can't be loaded.
     init?(_ configuration: HostConfiguration, directory: DataDirectory) throws {
@@ -16,7 +18,16 @@ extension AppCheckIssuer {
             let key = "appCheck.apps.\(app.id).debugTokens"
             registered[app.id] = App(
                 lifetime: Int64(app.ttlSeconds),
-                debugTokens: try app.debugTokens.compactMap { try secrets?.value(of: $0, at: key) })
+                debugTokens: try app.debugTokens.compactMap { name in
+                    let token = try secrets?.value(of: name, at: key)
+                    guard token.map({ $0.utf8.count >= Self.minDebugTokenBytes }) ?? true else {
+                        throw configuration.problem(
+                            at: key,
+                            "the secret \(name) can be guessed: a debug token has \(Self.minDebugTokenBytes) characters or more. "
+                                + "Write what uuidgen prints")
+                    }
+                    return token
+                })
         }
         self.init(
             project: configuration.project, projectNumber: configuration.auth.projectNumber,

@@ -81,7 +81,8 @@ import UserStore
     }
 
     @Test(arguments: [
-        (200, "accepted"), (204, "accepted"), (400, "refused"), (404, "refused"), (410, "refused"), (408, "failed"),
+        (200, "accepted"), (204, "accepted"), (400, "refused"), (404, "failed"), (413, "refused"), (410, "refused"),
+        (408, "failed"),
         (429, "failed"), (503, "failed"), (500, "lost"), (502, "lost"), (302, "lost"),
     ]) func theStatusDecides(status: Int, expected: String) async throws {
         let outcome = try await Self.webhook(Receiver(.success(status))).send(Self.message(Self.mail))

@@ -108,6 +108,41 @@ import TokenVerification
         }
     }
 
+    /// A code for the address that an account had before its owner came doesn't take it back.
+    @Test func whoPreparedAnAccountCannotRecoverIt() async throws {
+        try await Host.serving { host in
+            let attacker = try await host.signUp("evil@example.com", "attacker-1")
+            let changed = try await host.account(
+                "update", #"{"idToken":"\#(attacker.idToken)","email":"victim@example.com"}"#)
+            #expect(changed.status == 200)
+            let way = try await code(host, "evil@example.com", "RECOVER_EMAIL")
+            try await ask(host, "PASSWORD_RESET", #""email":"victim@example.com""#)
+            let link = try await code(host, "victim@example.com", "PASSWORD_RESET")
+            let reset = try await host.account("resetPassword", #"{"oobCode":"\#(link)","newPassword":"owner-12"}"#)
+            #expect(reset.status == 200)
+            #expect(
+                try await host.account("update", #"{"oobCode":"\#(way)"}"#).body.errorMessage == "INVALID_OOB_CODE")
+            #expect(try await host.signIn("victim@example.com", "owner-12").status == 200)
+        }
+    }
+
+    @Test func anAddressThatIsChangedByALinkCanBeRestored() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let linked = try await enter(host, google("eve", "eve@example.com"), idToken: user.idToken)
+            let stolen = try #require(linked.body["idToken"]?.text)
+            try await ask(host, "VERIFY_AND_CHANGE_EMAIL", #""idToken":"\#(stolen)","newEmail":"eve@example.com""#)
+            let change = try await code(host, "ada@example.com", "VERIFY_AND_CHANGE_EMAIL")
+            #expect(try await host.account("update", #"{"oobCode":"\#(change)"}"#).status == 200)
+            let way = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            #expect(try await host.account("update", #"{"oobCode":"\#(way)"}"#).status == 200)
+            let restored = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(restored.email == "ada@example.com")
+            // What the thief linked is gone.
+            #expect(restored.identities.isEmpty)
+        }
+    }
+
     @Test func whatAStolenSessionAskedForEndsWithIt() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(now: clock.wall) { host in

@@ -33,6 +33,7 @@ struct UserImport {
                         try transaction.insert(user)
                     } else {
                         try transaction.update(user)
+                        try transaction.endSessions(of: user.uid)
                     }
                 } catch let conflict as UserConflict {
                     throw DocumentError(

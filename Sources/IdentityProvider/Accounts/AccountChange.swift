@@ -54,6 +54,7 @@ struct AccountChange: Sendable {
     /// - Parameter isAnonymous: whether the user has only an anonymous sign-in, and so no address to recover.
     func apply(to user: inout UserRecord, isAnonymous: Bool, in transaction: UserTransaction) throws {
         if let email, email != user.email {
+            try requireVerifiedChange(of: user)
             if !isAnonymous, user.initialEmail == nil { user.initialEmail = user.email }
             user.email = email
             user.isEmailVerified = false
@@ -97,6 +98,11 @@ struct AccountChange: Sendable {
         }
     }
 
+    /// A user with second factors gets a verified address in place of a verified one, by a link.
+    private func requireVerifiedChange(of user: UserRecord) throws(IdentityToolkitError) {
+        try require(isAdmin || user.secondFactors.isEmpty, IdentityToolkit.unverifiedChange)
+    }
+
     private static func removeEmail(of user: inout UserRecord) {
         user.email = nil
         user.isEmailVerified = false
@@ -105,11 +111,16 @@ struct AccountChange: Sendable {
 }
 
 extension IdentityToolkit {
+    static let unverifiedChange = "OPERATION_NOT_ALLOWED : Please verify the new email before changing email."
+
     /// Gives an account, whose address was not verified, to a person who has proved to own the address. Another one may have made
-    /// it: nothing remains with which that one could sign in.
+    /// it: nothing remains with which that one could sign in. Second factors stay, since only verified addresses get them: a
+    /// mailbox alone does not replace one.
     func handOver(_ user: inout UserRecord, in transaction: UserTransaction) throws {
-        (user.password, user.phoneNumber, user.identities, user.secondFactors) = (nil, nil, [], [])
+        (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
         user.usesEmailLink = false
+        // Otherwise a code for the address before would take the account back.
+        user.initialEmail = nil
         user.validSince = transaction.seconds
         try transaction.endSessions(of: user.uid)
     }

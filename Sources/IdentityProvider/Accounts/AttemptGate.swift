@@ -35,7 +35,15 @@ final class AttemptGate: Sendable {
         perAddress.map { Subject(name: "address " + address, allowance: $0) }
     }
 
-    func subject(phoneNumber: String) -> Subject { Subject(name: "phone " + phoneNumber, allowance: perAccount) }
+    /// Messages that a client has sent; nil in development.
+    func subject(sender address: String) -> Subject? {
+        perAddress.map { Subject(name: "messages " + address, allowance: $0) }
+    }
+
+    /// Codes for a phone number, by address: a stranger's mistakes don't hold up the number's owner.
+    func subject(phoneNumber: String, address: String) -> Subject {
+        Subject(name: "phone \(phoneNumber) \(address)", allowance: perAccount)
+    }
 
     /// - Throws: an ``IdentityToolkitError`` during a pause.
     func check(_ subject: Subject, in reader: some UserReader, now: Int64) throws {

@@ -52,9 +52,11 @@ extension IdentityToolkit {
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
             if let former = user.email {
-                user.initialEmail = user.initialEmail ?? former
+                try require(user.secondFactors.isEmpty, Self.unverifiedChange)
+                let first = user.initialEmail ?? former
+                user.initialEmail = first
                 try issue(
-                    MailAction(.recoverEmail, email: former, uid: user.uid), code: recovery, isSent: codes.sendsMail,
+                    MailAction(.recoverEmail, email: first, uid: user.uid), code: recovery, isSent: codes.sendsMail,
                     newEmail: email, origin: call.origin, continueURL: nil, in: transaction)
             }
             user.email = email

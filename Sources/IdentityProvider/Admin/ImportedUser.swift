@@ -54,6 +54,7 @@ struct ImportedUser: Sendable {
             } else {
                 guard overwriting else { throw UserConflict.uidExists }
                 try transaction.update(user)
+                try transaction.endSessions(of: user.uid)
             }
         } catch let conflict as UserConflict {
             throw ImportProblem(conflict)

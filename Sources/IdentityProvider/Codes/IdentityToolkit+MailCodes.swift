@@ -56,10 +56,14 @@ extension IdentityToolkit {
         let code = Secrets.text()
         let (action, isReal) = try await users.commit { transaction -> (MailAction, Bool) in
             // Before anything depends on whether there is such a user.
-            if isSent { try codes.queue.requireRoom(in: transaction) }
+            if isSent {
+                try codes.queue.requireRoom(in: transaction)
+                try countMessage(call, in: transaction)
+            }
             let (action, isReal) = try self.mailAction(
                 kind, caller, email: email, newEmail: newEmail, isAdmin: returnsLink, in: transaction)
             if isReal {
+                try require(!isSent || MailAddress(action.receiver) != nil, "INVALID_EMAIL")
                 try issue(
                     action, code: code, isSent: isSent, origin: call.origin, continueURL: continueURL, in: transaction)
             } else {
@@ -79,6 +83,13 @@ extension IdentityToolkit {
             codes.announce(action, link: link)
         }
         return answer
+    }
+
+    /// Limits the messages that one client has sent, to whichever receivers. Admins have no limit.
+    func countMessage(_ call: SignInCall, in transaction: UserTransaction) throws {
+        guard !call.isAdmin, let sender = attempts.subject(sender: call.origin.address) else { return }
+        try attempts.check(sender, in: transaction, now: transaction.seconds)
+        try attempts.fail([sender], in: transaction)
     }
 
     /// A function may refuse mails that anyone can ask for.
@@ -170,7 +181,11 @@ extension IdentityToolkit {
                 text: isDevelopment ? code : nil),
             hash: Secrets.hash(code))
         guard isMailed, !isRepeated else { return }
-        try codes.queue.requireRoom(in: transaction)
+        do { try codes.queue.requireRoom(in: transaction) } catch {
+            // What the mail is about has happened.
+            if action.kind == .recoverEmail { return }
+            throw error
+        }
         let content = MailContent(
             action.kind, to: action.receiver, link: link, email: action.email, newEmail: newEmail ?? action.newEmail,
             displayName: try action.uid.flatMap { try transaction.user($0) }?.displayName, language: origin.language)
@@ -228,8 +243,10 @@ extension IdentityToolkit {
     }
 
     /// Verifies, changes or restores an email address.
-    func apply(_ code: String) async throws -> JSONObject {
-        let (user, newEmail) = try await users.commit { transaction in
+    func apply(_ code: String, from origin: CallOrigin) async throws -> JSONObject {
+        let recovery = Secrets.text()
+        let (user, newEmail, recovered) = try await users.commit { transaction in
+            var recovered: MailAction?
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             var user = try userOfCode(stored, action, in: transaction)
             switch action.kind {
@@ -240,10 +257,18 @@ extension IdentityToolkit {
                 user.email = action.newEmail
                 user.isEmailVerified = true
             case .recoverEmail:
-                // Who has changed the address may know the password.
-                user.password = nil
+                // Who has changed the address may know the password, and have added ways to sign in since.
+                try handOver(&user, in: transaction)
+                user.secondFactors.removeAll { $0.enrolledAt >= stored.createdAt }
                 user.email = action.email
                 user.isEmailVerified = true
+            }
+            if action.kind == .verifyAndChangeEmail, let first = user.initialEmail, first != user.email {
+                let action = MailAction(.recoverEmail, email: first, uid: user.uid)
+                try issue(
+                    action, code: recovery, isSent: codes.sendsMail, newEmail: user.email, origin: origin,
+                    continueURL: nil, in: transaction)
+                recovered = action
             }
             if user.email != action.email || action.kind == .recoverEmail {
                 user.validSince = transaction.seconds
@@ -251,7 +276,10 @@ extension IdentityToolkit {
             }
             transaction.delete(stored, hash: Secrets.hash(code))
             try transaction.update(user)
-            return (user, action.newEmail)
+            return (user, action.newEmail, recovered)
+        }
+        if let recovered {
+            codes.announce(recovered, link: link(for: recovered, code: recovery, origin: origin, continueURL: nil))
         }
         var answer = updateAnswer(user)
         answer["newEmail"] = newEmail.map(JSONValue.string)
@@ -265,7 +293,8 @@ extension IdentityToolkit {
     ) throws -> UserRecord {
         guard let uid = action.uid, let user = try transaction.user(uid) else { throw IdentityToolkitError.invalidCode }
         switch action.kind {
-        case .recoverEmail: try require(user.email != action.email, "INVALID_OOB_CODE")
+        case .recoverEmail:
+            try require(user.email != action.email && user.initialEmail == action.email, "INVALID_OOB_CODE")
         case .verifyEmail, .emailSignIn: try require(user.email == action.email, "INVALID_OOB_CODE")
         case .passwordReset, .verifyAndChangeEmail:
             try require(

@@ -16,7 +16,7 @@ extension IdentityToolkit {
         return ["sessionInfo": .string(session)]
     }
 
-    /// Sends a code to a phone number, at most one in a minute.
+    /// Sends a code to a phone number, at most one in a minute for each address that asks.
     ///
     /// - Parameter check: throws if the number may not be used.
     /// - Returns: the session.
@@ -27,15 +27,17 @@ extension IdentityToolkit {
             codes.takesTexts,
             "OPERATION_NOT_ALLOWED : This host sends no text messages: auth.sms in functions.json is missing.")
         let (session, code) = (Secrets.text(), Secrets.digits())
-        let subject = MessageSubject(phoneNumber: number)
+        let subject = MessageSubject(phoneNumber: number, from: call.origin.address)
         try await users.commit { transaction in
             try check(transaction)
             // Each session has a few attempts; many sessions have no more.
             try attempts.check(
-                attempts.subject(phoneNumber: number), in: transaction, now: transaction.seconds)
+                attempts.subject(phoneNumber: number, address: call.origin.address), in: transaction,
+                now: transaction.seconds)
             let expires = transaction.seconds + CodeLifetime.phone
             if codes.sendsTexts {
                 try codes.queue.requireRoom(in: transaction)
+                try countMessage(call, in: transaction)
                 let isRepeated = try codes.queue.hasRecent(subject, in: transaction, now: transaction.seconds)
                 // Each session has a code of its own, so that this one would have none.
                 try require(
@@ -62,7 +64,7 @@ extension IdentityToolkit {
     ///
     /// - Returns: the phone number, or a failure that is counted: the commit must be kept.
     func verifyPhone(
-        _ session: String, _ code: String, in transaction: UserTransaction
+        _ session: String, _ code: String, from origin: CallOrigin, in transaction: UserTransaction
     ) throws -> Result<String, IdentityToolkitError> {
         let hash = Secrets.hash(session)
         guard var stored = try transaction.code(hash), case .phone(var challenge) = stored.purpose else {
@@ -73,7 +75,8 @@ extension IdentityToolkit {
         }
         guard challenge.proof == Self.proof(session, code) else {
             challenge.failures += 1
-            try attempts.fail([attempts.subject(phoneNumber: challenge.phoneNumber)], in: transaction)
+            let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
+            try attempts.fail([subject], in: transaction)
             stored.purpose = .phone(challenge)
             if challenge.failures >= Self.maxPhoneFailures {
                 transaction.delete(stored, hash: hash)
@@ -83,7 +86,8 @@ extension IdentityToolkit {
             return .failure(IdentityToolkitError("INVALID_CODE"))
         }
         transaction.delete(stored, hash: hash)
-        try attempts.succeed([attempts.subject(phoneNumber: challenge.phoneNumber)], in: transaction)
+        let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
+        try attempts.succeed([subject], in: transaction)
         return .success(challenge.phoneNumber)
     }
 
@@ -111,7 +115,7 @@ extension IdentityToolkit {
             if let proof {
                 verified = try provenNumber(proof, number ?? "", in: transaction)
             } else {
-                switch try verifyPhone(session ?? "", code ?? "", in: transaction) {
+                switch try verifyPhone(session ?? "", code ?? "", from: call.origin, in: transaction) {
                 case .success(let number): verified = number
                 case .failure(let error): return .failure(error)
                 }

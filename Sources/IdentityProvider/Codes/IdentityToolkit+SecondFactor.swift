@@ -54,7 +54,7 @@ extension IdentityToolkit {
         let result = try await users.commit { transaction -> Result<SignedInUser, IdentityToolkitError> in
             var user = try enrollingUser(caller, in: transaction)
             let kind: SecondFactor.Kind
-            switch try enrolledFactor(proof, of: user, in: transaction) {
+            switch try enrolledFactor(proof, of: user, from: call.origin, in: transaction) {
             case .success(let proved): kind = proved
             case .failure(let error): return .failure(error)
             }
@@ -69,11 +69,11 @@ extension IdentityToolkit {
     }
 
     private func enrolledFactor(
-        _ proof: SecondFactorProof, of user: UserRecord, in transaction: UserTransaction
+        _ proof: SecondFactorProof, of user: UserRecord, from origin: CallOrigin, in transaction: UserTransaction
     ) throws -> Result<SecondFactor.Kind, IdentityToolkitError> {
         switch proof {
         case .phone(let session, let code):
-            return try verifyPhone(session, code, in: transaction).flatMap { number in
+            return try verifyPhone(session, code, from: origin, in: transaction).flatMap { number in
                 user.secondFactors.contains { $0.phoneNumber == number }
                     ? .failure(IdentityToolkitError(Self.exists)) : .success(.phone(number))
             }
@@ -176,7 +176,7 @@ extension IdentityToolkit {
         let method = SignInMethod(pending.provider, secondFactor: proof.name)
         let result: SignInResult<Never> = try await signIn(call, by: method) { transaction in
             let (stored, session, user) = try pendingSignIn(credential, in: transaction, now: transaction.seconds)
-            switch try usedFactor(proof, id: id, of: user, in: transaction) {
+            switch try usedFactor(proof, id: id, of: user, from: call.origin, in: transaction) {
             case .failure(let error):
                 try attempts.fail(subjects, in: transaction)
                 return .failure(error)
@@ -194,11 +194,12 @@ extension IdentityToolkit {
     }
 
     private func usedFactor(
-        _ proof: SecondFactorProof, id: String?, of user: UserRecord, in transaction: UserTransaction
+        _ proof: SecondFactorProof, id: String?, of user: UserRecord, from origin: CallOrigin,
+        in transaction: UserTransaction
     ) throws -> Result<(UserRecord, SecondFactor), IdentityToolkitError> {
         switch proof {
         case .phone(let session, let code):
-            return try verifyPhone(session, code, in: transaction).flatMap { number in
+            return try verifyPhone(session, code, from: origin, in: transaction).flatMap { number in
                 guard let factor = user.secondFactors.first(where: { $0.phoneNumber == number }) else {
                     return .failure(IdentityToolkitError("MFA_ENROLLMENT_NOT_FOUND"))
                 }

@@ -166,5 +166,6 @@ struct MessageSubject: Hashable, Sendable {
         hash = Secrets.hash("mail \(action.kind.rawValue) \(action.email) \(action.newEmail ?? "")")
     }
 
-    init(phoneNumber: String) { hash = Secrets.hash("text \(phoneNumber)") }
+    /// - Parameter address: the client's: the request of another client doesn't hold up its code.
+    init(phoneNumber: String, from address: String) { hash = Secrets.hash("text \(phoneNumber) \(address)") }
 }

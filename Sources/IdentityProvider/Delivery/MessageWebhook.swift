@@ -63,9 +63,10 @@ package struct MessageWebhook: MessageTransport {
         let reason = "the webhook returned status \(response.status)"
         switch response.status {
         case 200..<300: return .accepted
-        // It was too busy to take the message.
-        case 408, 429, 503: return .failed(reason: reason, mayHaveArrived: false)
-        case 400..<500: return .refused(reason: reason)
+        // It doesn't take this message.
+        case 400, 410, 413, 422: return .refused(reason: reason)
+        // It takes none at the moment, such as behind a proxy or with another key.
+        case 400..<500, 503: return .failed(reason: reason, mayHaveArrived: false)
         default: return .failed(reason: reason, mayHaveArrived: true)
         }
     }

@@ -44,7 +44,7 @@ extension IdentityToolkit {
             }
             let request = SignInRequest(fields)
             let inner = SignInCall(fields: request, origin: call.origin)
-            _ = try await mode == .passwordReset ? resetPassword(inner) : apply(code)
+            _ = try await mode == .passwordReset ? resetPassword(inner) : apply(code, from: call.origin)
             return try done(action, continueURL, call)
         } catch let error as IdentityToolkitError where error == .invalidCode {
             return try failure("This link has expired or was used before.", hint: "Ask for another one.", call)

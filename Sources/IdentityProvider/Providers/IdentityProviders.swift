@@ -38,7 +38,9 @@ package final class IdentityProviders: Sendable {
     ///
     /// - Parameter isLinking: whether the account is to be linked to a user who is signed in. Clients do that with the token of
     ///   a sign-in that was refused, because its address has another account, and no longer have its nonce.
-    func profile(_ assertion: ProviderAssertion, isLinking: Bool) async throws -> ProviderProfile {
+    func profile(
+        _ assertion: ProviderAssertion, isLinking: Bool, from address: String
+    ) async throws -> ProviderProfile {
         if isDevelopment, let claims = try unverifiedClaims(assertion) { return try ProviderProfile(claims: claims) }
         guard let config = try await config(assertion.provider), config.isEnabled else {
             if isDevelopment { throw Self.needsToken(assertion) }
@@ -49,7 +51,7 @@ package final class IdentityProviders: Sendable {
         case .openID(let issuer, let clientIDs):
             let text = try require(
                 assertion.idToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an id_token.")
-            let hash = Secrets.hash(text)
+            let hash = Secrets.hash("\(address) \(text)")
             let time = now()
             let token = try await OpenIDToken(
                 verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce,

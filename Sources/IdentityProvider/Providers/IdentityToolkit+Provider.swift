@@ -5,7 +5,8 @@ extension IdentityToolkit {
     /// Signs in by an identity provider, or links its account to the caller's.
     func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
         let assertion = try ProviderAssertion(call)
-        let profile = try await providers.profile(assertion, isLinking: call["idToken"] != nil)
+        let profile = try await providers.profile(
+            assertion, isLinking: call["idToken"] != nil, from: call.origin.address)
         let provider = assertion.provider
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         var answer = try profile.answer(of: provider)

@@ -15,7 +15,7 @@ import Testing
                 "auth": { "projectNumber": "123456" },
                 "appCheck": { "apps": { "\(app)": { "debugTokens": ["WEB_DEBUG_TOKEN"] } }, "enforce": { \(enforce) } }
                 """)
-        try directory.write("WEB_DEBUG_TOKEN=0c6f9dd3-debug\n", to: ".secrets")
+        try directory.write("WEB_DEBUG_TOKEN=0c6f9dd3-8f41-4f5e-9d5b-debug\n", to: ".secrets")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
         return directory
     }
@@ -24,7 +24,7 @@ import Testing
     private static func token(_ host: RunningHost) async throws -> String {
         let answer = try await host.auth.send(
             "POST", "/v1/projects/demo-shop/apps/\(app):exchangeDebugToken?key=local",
-            headers: ["Content-Type": "application/json"], #"{"debugToken":"0c6f9dd3-debug"}"#)
+            headers: ["Content-Type": "application/json"], #"{"debugToken":"0c6f9dd3-8f41-4f5e-9d5b-debug"}"#)
         #expect(answer.json["ttl"]?.text == "3600s", "\(answer.text)")
         return try #require(answer.json["token"]?.text)
     }

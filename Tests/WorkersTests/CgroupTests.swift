@@ -124,7 +124,7 @@ struct KernelCgroupTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sleep")
         process.arguments = ["1000"]
-        try process.run()
+        try process.start()
         return process
     }
 

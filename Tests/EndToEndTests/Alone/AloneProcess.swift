@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A standalone bundle as a process, and its output.
@@ -24,7 +25,7 @@ final class AloneProcess: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: written.output.file))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: written.errors.file))
-        try process.run()
+        try process.start()
     }
 
     var output: String { written.output.text }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import NIOPosix
 
 /// One run of a command of `functions-host`, such as `data …`, and its result.
@@ -29,7 +30,7 @@ struct DataCommandRun: Sendable {
             process.standardInput = FileHandle(forReadingAtPath: name + ".in")
             process.standardOutput = FileHandle(forWritingAtPath: name + ".out")
             process.standardError = FileHandle(forWritingAtPath: name + ".err")
-            try process.run()
+            try process.start()
             process.waitUntilExit()
             func text(_ suffix: String) -> String {
                 defer { try? FileManager.default.removeItem(atPath: name + suffix) }

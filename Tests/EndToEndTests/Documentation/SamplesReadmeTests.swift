@@ -98,7 +98,7 @@ import Testing
         process.currentDirectoryURL = URL(fileURLWithPath: directory)
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return String(decoding: text, as: UTF8.self)

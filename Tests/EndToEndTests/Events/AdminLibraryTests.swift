@@ -79,7 +79,7 @@ import Testing
             let handle = try #require(FileHandle(forWritingAtPath: file))
             process.standardOutput = handle
             process.standardError = handle
-            try process.run()
+            try process.start()
             process.waitUntilExit()
             return String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A script of `Documents/Clients`, which uses the Python packages of `.ci/oracles`. It may answer lines with lines.
@@ -29,7 +30,7 @@ final class ClientScript: @unchecked Sendable {
         process.standardInput = input
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output.file))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors.file))
-        try process.run()
+        try process.start()
     }
 
     deinit { kill() }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The Swift compiler, on code that imports the built modules.
 enum Compiler {
@@ -21,7 +22,7 @@ enum Compiler {
         process.standardOutput = handle
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
+            do { try process.start() } catch { continuation.resume(throwing: error) }
         }
         let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
         let errors = text.split(separator: "\n").map(String.init).filter { $0.contains("error: ") && $0.first != " " }

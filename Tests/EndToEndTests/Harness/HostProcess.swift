@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A running `functions-host` and its output.
 final class HostProcess: Sendable {
@@ -21,7 +22,7 @@ final class HostProcess: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: written.output.file))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: written.errors.file))
-        try process.run()
+        try process.start()
     }
 
     /// The standard output so far.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import NIOPosix
 
 /// Makes certificates, and sends requests over TLS, with the system's `openssl` and `curl`.
@@ -38,7 +39,7 @@ enum TestCertificate {
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
             process.standardInput = FileHandle.nullDevice
-            try process.run()
+            try process.start()
             let text = try output.fileHandleForReading.readToEnd() ?? Data()
             process.waitUntilExit()
             guard process.terminationStatus == 0 else {

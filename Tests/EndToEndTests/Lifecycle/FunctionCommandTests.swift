@@ -72,7 +72,7 @@ import Testing
                 let text = String(decoding: file.availableData, as: UTF8.self)
                 output.withLock { $0 += text }
             }
-            try process.run()
+            try process.start()
             defer {
                 pipe.fileHandleForReading.readabilityHandler = nil
                 process.terminate()

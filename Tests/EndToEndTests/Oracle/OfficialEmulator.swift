@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import NIOCore
 import NIOPosix
 
@@ -47,7 +48,7 @@ final class OfficialEmulator: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let client = HTTPClient(port: port)
         do {
             try await Bound.wait("the official emulator serves") {

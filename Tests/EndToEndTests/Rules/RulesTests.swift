@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Security rules of a running host.
@@ -143,7 +144,7 @@ struct RulesTests {
         process.arguments = ["rules", "check", directory.path + "/own.rules"]
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         #expect(process.terminationStatus == code)
@@ -166,7 +167,7 @@ struct RulesTests {
                 process.arguments = ["rules"] + arguments + ["--config", host.directory.configuration]
                 let output = Pipe()
                 process.standardOutput = output
-                try process.run()
+                try process.start()
                 let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
                 process.waitUntilExit()
                 return (process.terminationStatus, text)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Other programs' answers to when a schedule runs, from Python.
 enum ScheduleOracle {
@@ -62,7 +63,7 @@ enum ScheduleOracle {
         let output = Pipe()
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return data

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import TestSupport
 
 /// A `StoreTorture` at work, and what it says.
 final class TortureProcess: Sendable {
@@ -13,7 +14,7 @@ final class TortureProcess: Sendable {
         process.executableURL = Self.executable
         process.arguments = [directory, round, "\(seed)", "\(clients)"] + beside
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        try process.run()
+        try process.start()
     }
 
     private static var executable: URL {

@@ -39,17 +39,7 @@ package struct AppCheckExchange: Sendable {
     }
 
     /// The keys by which others verify tokens of this host: a JSON Web Key Set.
-    var keys: JSONObject {
-        let key = issuer.key
-        return [
-            "keys": [
-                [
-                    "kty": "RSA", "use": "sig", "alg": "RS256", "kid": .string(key.keyID),
-                    "n": .string(key.publicNumbers.modulus), "e": .string(key.publicNumbers.exponent),
-                ]
-            ]
-        ]
-    }
+    var keys: JSONObject { PublishedKeys(keys: issuer.keys.published).webKeySet }
 
     /// - Parameter token: what the caller presents as an access token.
     func perform(

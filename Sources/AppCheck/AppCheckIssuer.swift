@@ -30,18 +30,18 @@ package struct AppCheckIssuer: Sendable {
     let project: String
     /// The project's number; nil if it has none.
     let projectNumber: String?
-    let key: SigningKey
+    package let keys: SigningKeys
     private let apps: [String: App]
 
-    package init(project: String, projectNumber: String?, key: SigningKey, apps: [String: App]) {
+    package init(project: String, projectNumber: String?, keys: SigningKeys, apps: [String: App]) {
         self.project = project
         self.projectNumber = projectNumber
-        self.key = key
+        self.keys = keys
         self.apps = apps
     }
 
-    /// The public key of its tokens.
-    package var keys: KeySet { key.keys }
+    /// The ids of the apps. Tokens of others are no longer good, even if this host has signed them.
+    package var appIDs: Set<String> { Set(apps.keys) }
 
     func app(_ id: String) -> App? { apps[id] }
 
@@ -59,7 +59,7 @@ package struct AppCheckIssuer: Sendable {
             "aud": .array(projects.map { .string("projects/\($0)") }), "iat": .integer(now),
             "exp": .integer(now + lifetime), "jti": .string(Self.id()), "provider": .string(provider),
         ]
-        return try key.sign(claims: try JSONValue.object(claims).serialized())
+        return try keys.current.sign(claims: try JSONValue.object(claims).serialized())
     }
 
     /// 128 random bits.

@@ -3,6 +3,7 @@ package import Hummingbird
 import IdentityProvider
 import NIOCore
 import StrictJSON
+import TokenVerification
 
 /// A port's responder with the paths of Google's App Check service before it: apps get their tokens here.
 package struct AppCheckPort<Next: HTTPResponder>: HTTPResponder {
@@ -29,7 +30,7 @@ package struct AppCheckPort<Next: HTTPResponder>: HTTPResponder {
         do throws(AppCheckError) {
             if route == .keys {
                 guard request.method == .get else { throw .notFound }
-                return Self.json(exchange.keys, caching: "public, max-age=21600")
+                return Self.json(exchange.keys, caching: "public, max-age=\(SigningKeys.maxAge)")
             }
             guard request.method == .post else { throw .notFound }
             return Self.json(

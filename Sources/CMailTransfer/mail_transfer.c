@@ -7,6 +7,8 @@
 typedef struct {
     const functions_mail *mail;
     size_t sent;
+    /* Whether the receiver was named: a refusal before that is none of the message, but of this host. */
+    int has_receiver;
     /* Whether the server has asked for the message. */
     int has_begun;
     /* Whether all of it was handed over. */
@@ -39,6 +41,13 @@ static int progress(
     return 1;
 }
 
+static int note(CURL *curl, curl_infotype type, char *text, size_t size, void *pointer) {
+    (void)curl;
+    transfer *state = pointer;
+    if (type == CURLINFO_HEADER_OUT && size >= 5 && memcmp(text, "RCPT ", 5) == 0) state->has_receiver = 1;
+    return 0;
+}
+
 /* What the server says isn't shown anywhere. */
 static size_t ignore(char *buffer, size_t size, size_t count, void *pointer) {
     (void)buffer;
@@ -59,7 +68,7 @@ static functions_mail_status status_of(CURLcode code, const transfer *state, lon
     /* 354 asks for the message: a later reply would be the answer to it. */
     if (state->is_complete && (reply < 400 || reply > 599)) return functions_mail_lost;
     /* A wrong password isn't the message's fault, nor is a server that wants another encryption or one first. */
-    if (code != CURLE_LOGIN_DENIED && code != CURLE_USE_SSL_FAILED && reply >= 550 && reply <= 559)
+    if (state->has_receiver && code != CURLE_LOGIN_DENIED && code != CURLE_USE_SSL_FAILED && reply >= 550 && reply <= 559)
         return functions_mail_refused;
     return functions_mail_failed;
 }
@@ -105,6 +114,9 @@ void functions_mail_send(
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &state);
+    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);
+    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note);
+    curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &state);
     CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &result->reply);
     fail(result, status_of(code, &state, result->reply), error[0] != 0 ? error : curl_easy_strerror(code));

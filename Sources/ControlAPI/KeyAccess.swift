@@ -13,17 +13,23 @@ package struct KeyAccess: Sendable {
 
     /// The name of the signing keys' directory in the data directory.
     package static let signingDirectory = "auth"
+    /// The name of the directory of the keys for App Check tokens.
+    package static let appCheckDirectory = "app-check"
     static let signsNothing = """
         this host signs no tokens: in production auth.issuer in functions.json must be own for that, in development \
         auth.signedTokens true
         """
 
+    static let hasNoApps = "this host signs no App Check tokens: appCheck.apps in functions.json names no app"
+
     private let data: String
     private let signsTokens: Bool
+    private let hasApps: Bool
 
     package init(_ configuration: HostConfiguration) {
         data = configuration.data
         signsTokens = configuration.signsTokens
+        hasApps = !configuration.appCheck.apps.isEmpty
     }
 
     /// - Throws: an error whose description is a sentence for the operator, as all of these.
@@ -49,15 +55,21 @@ package struct KeyAccess: Sendable {
         return try await perform(request, inStore: { try $0.revoke(id) })
     }
 
-    /// Lets the next key sign users' tokens.
+    /// Lets the next key sign tokens.
     ///
-    /// - Parameter early: whether it may before everyone who verifies tokens knows it.
-    package func rotate(early: Bool) async throws -> SigningKeyReport {
-        guard signsTokens else { throw SigningKeyError(Self.signsNothing) }
+    /// - Parameters:
+    ///   - appCheck: whether of apps; else of users.
+    ///   - early: whether it may before everyone who verifies tokens knows it.
+    package func rotate(appCheck: Bool = false, early: Bool) async throws -> SigningKeyReport {
+        guard appCheck ? hasApps : signsTokens else {
+            throw SigningKeyError(appCheck ? Self.hasNoApps : Self.signsNothing)
+        }
         var request = ControlRequest("keys", "rotate")
+        if appCheck { request.add("appCheck", "true") }
         if early { request.add("early", "true") }
+        let files = appCheck ? Self.appCheckDirectory : Self.signingDirectory
         return try await perform(request) { directory in
-            SigningKeyReport(try SigningKeys(in: directory.file(Self.signingDirectory)).rotate(early: early))
+            SigningKeyReport(try SigningKeys(in: directory.file(files)).rotate(early: early))
         }
     }
 

@@ -5,7 +5,7 @@ package import Hummingbird
 package import ServiceAccounts
 package import TokenVerification
 
-/// The key that signs users' tokens after a rotation.
+/// The key that signs tokens after a rotation.
 package struct SigningKeyReport: Codable, Hashable, Sendable {
     package var id: String
 
@@ -16,11 +16,15 @@ package struct SigningKeyReport: Codable, Hashable, Sendable {
 package struct KeysTopic: ControlTopic {
     private let store: ServiceAccountStore
     private let signing: SigningKeys?
+    private let appCheck: SigningKeys?
 
-    /// - Parameter signing: nil if this host signs no tokens.
-    package init(_ store: ServiceAccountStore, signing: SigningKeys?) {
+    /// - Parameters:
+    ///   - signing: signs users' tokens; nil if this host signs none.
+    ///   - appCheck: signs App Check tokens; nil if no app is configured.
+    package init(_ store: ServiceAccountStore, signing: SigningKeys?, appCheck: SigningKeys?) {
         self.store = store
         self.signing = signing
+        self.appCheck = appCheck
     }
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
@@ -37,10 +41,13 @@ package struct KeysTopic: ControlTopic {
             let id = try parameters.required("id")
             return try Self.perform { try store.revoke(id) }
         }
-        routes.answer("keys/rotate") { [signing] parameters in
-            guard let signing else { throw DocumentError(.failedPrecondition, KeyAccess.signsNothing) }
+        routes.answer("keys/rotate") { [signing, appCheck] parameters in
+            let isAppCheck = parameters.has("appCheck")
+            guard let keys = isAppCheck ? appCheck : signing else {
+                throw DocumentError(.failedPrecondition, isAppCheck ? KeyAccess.hasNoApps : KeyAccess.signsNothing)
+            }
             return try Self.perform {
-                SigningKeyReport(try signing.rotate(early: parameters.has("early")))
+                SigningKeyReport(try keys.rotate(early: parameters.has("early")))
             }
         }
     }

@@ -1,4 +1,5 @@
 import AppCheck
+import ControlAPI
 import DataDirectory
 import Deployments
 import HostConfiguration
@@ -31,7 +32,7 @@ extension AppCheckIssuer {
         }
         self.init(
             project: configuration.project, projectNumber: configuration.auth.projectNumber,
-            key: try SigningKey.load("signing-key.pem", in: directory.file("app-check"), now: systemWallClock),
+            keys: try SigningKeys(in: directory.file(KeyAccess.appCheckDirectory)),
             apps: registered)
     }
 }

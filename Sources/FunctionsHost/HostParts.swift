@@ -32,6 +32,7 @@ package struct HostParts: Sendable {
     let loadedRules: RulesWatch.Stamp
     let users: UserStore
     let signInAddress: SignInAddress
+    let signInConfiguration: SignInConfiguration
     /// Nil in production where Google issues the users' tokens.
     let signIn: LocalSignIn?
     /// Issues App Check tokens; nil if no app is configured.
@@ -56,6 +57,7 @@ package struct HostParts: Sendable {
         releases = ReleaseStore(in: directory)
         let first: ServedRules
         do {
+            signInConfiguration = try SignInConfiguration(configuration)
             first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
             signIn =
@@ -94,7 +96,8 @@ package struct HostParts: Sendable {
             if let signIn {
                 FunctionUsers(
                     IdentityToolkit(
-                        configuration, users: users, signIn: signIn, accounts: serviceAccounts, logger: logger),
+                        configuration, signInConfiguration, users: users, signIn: signIn, accounts: serviceAccounts,
+                        logger: logger),
                     documents: store, address: { address.text })
             } else {
                 UnavailableUsers(
@@ -112,7 +115,10 @@ package struct HostParts: Sendable {
             // The number says that the operator has the project at Google.
             appCheckKeys: isRemote && (acceptsGoogles || configuration.auth.projectNumber != nil)
                 ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil)
-        tokens.localAppCheckKeys = LocalKeys(appCheck?.keys ?? KeySet())
+        if let appCheck {
+            tokens.localAppCheckKeys = appCheck.keys.verification
+            tokens.localApps = appCheck.appIDs
+        }
         tokens.projectNumber = configuration.auth.projectNumber
         tokens.appCheckMode = AppCheckGate.Mode(configuration.appCheck.functions)
         consumedTokens = StoredTokenConsumption(users)

@@ -180,8 +180,9 @@ package final class HostServer: Sendable {
         }
         let toolkit = parts.signIn.map(identityToolkit)
         if let toolkit { services += [toolkit.messageSender(logger: logger), authServer(toolkit, servers)] }
-        if let keys = parts.signIn?.keys {
-            services.append(KeyRotation(keys, days: configuration.auth.keyRotationDays, logger: logger))
+        for (keys, tokens) in [(parts.signIn?.keys, "users"), (parts.appCheck?.keys, "App Check")] {
+            guard let keys else { continue }
+            services.append(KeyRotation(keys, of: tokens, days: configuration.auth.keyRotationDays, logger: logger))
         }
         if servesEventsAPI { services.append(eventServer(servers)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
@@ -324,7 +325,9 @@ package final class HostServer: Sendable {
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
-            SchedulesTopic(runner: schedules), KeysTopic(parts.serviceAccounts, signing: parts.signIn?.keys),
+            SchedulesTopic(runner: schedules),
+            KeysTopic(
+                parts.serviceAccounts, signing: parts.signIn?.keys, appCheck: parts.appCheck?.keys),
             UsersTopic(toolkit.map { UserAdministration($0) }),
             ReleasesTopic(deployments: deployments),
             FunctionsTopic(
@@ -344,7 +347,8 @@ package final class HostServer: Sendable {
 
     private func identityToolkit(_ signIn: LocalSignIn) -> IdentityToolkit {
         IdentityToolkit(
-            configuration, users: parts.users, signIn: signIn, accounts: parts.serviceAccounts,
+            configuration, parts.signInConfiguration, users: parts.users, signIn: signIn,
+            accounts: parts.serviceAccounts,
             blocking: BlockingCalls(served: served, loops: parts.serving.invocationLoops), delivery: delivery,
             logger: logger)
     }

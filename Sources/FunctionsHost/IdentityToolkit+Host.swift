@@ -10,7 +10,8 @@ import UserStore
 extension IdentityToolkit {
     /// The host's sign-in, as its configuration says.
     init(
-        _ configuration: HostConfiguration, users: UserStore, signIn: LocalSignIn, accounts: ServiceAccountStore,
+        _ configuration: HostConfiguration, _ signInConfiguration: SignInConfiguration, users: UserStore,
+        signIn: LocalSignIn, accounts: ServiceAccountStore,
         blocking: any BlockingFunctions = NoBlockingFunctions(), delivery: MessageDelivery = MessageDelivery(),
         logger: Logger
     ) {
@@ -26,7 +27,7 @@ extension IdentityToolkit {
                     if issuer == own, let id, let key = keys?.verification[id] { return key }
                     return accounts.publicKey(of: issuer, id: id)
                 },
-            configuration: SignInConfiguration(configuration.auth), blocking: blocking, delivery: delivery,
+            configuration: signInConfiguration, blocking: blocking, delivery: delivery,
             logger: logger)
     }
 }

@@ -1,10 +1,13 @@
+import Deployments
 import HostConfiguration
 import IdentityProvider
 import WorkerProtocol
 
 extension SignInConfiguration {
-    init(_ auth: HostConfiguration.Auth) {
+    /// - Throws: `ConfigurationError` if a provider's secret has no value.
+    init(_ configuration: HostConfiguration) throws(ConfigurationError) {
         self.init()
+        let auth = configuration.auth
         passwordPolicy.minLength = auth.passwords.minLength
         passwordPolicy.needsLowercase = auth.passwords.lowercase
         passwordPolicy.needsUppercase = auth.passwords.uppercase
@@ -19,6 +22,13 @@ extension SignInConfiguration {
         actionPage = auth.mail?.links
         authorizedDomains = auth.authorizedDomains
         providers = auth.providers.map { ProviderConfig($0) }
+        guard auth.providers.contains(where: { $0.secret != nil }) else { return }
+        let secrets = try HostSecrets(configuration)
+        for (index, provider) in auth.providers.enumerated() {
+            guard let name = provider.secret else { continue }
+            providers[index].clientSecret = try secrets.value(of: name, at: "auth.providers.\(provider.id).secret")
+            providers[index].usesCode = true
+        }
     }
 }
 
@@ -28,14 +38,13 @@ extension ProviderConfig {
             self.init(id: provider.id, check: .openID(issuer: issuer, clientIDs: provider.clientIDs))
         } else {
             // Facebook is the only provider that is configured without an address.
-            self.init(
-                id: provider.id,
-                check: .profile(
-                    address: provider.profile ?? Self.facebook.profile,
-                    appAddress: provider.app ?? (provider.profile == nil ? Self.facebook.app : nil),
-                    appID: provider.appID,
-                    authorizationAddress: provider.authorize
-                        ?? (provider.profile == nil ? Self.facebook.authorize : nil)))
+            let isFacebook = provider.profile == nil
+            var addresses = ProfileAddresses(profile: provider.profile ?? Self.facebook.profile)
+            addresses.app = provider.app ?? (isFacebook ? Self.facebook.app : nil)
+            addresses.appID = provider.appID
+            addresses.authorization = provider.authorize ?? (isFacebook ? Self.facebook.authorize : nil)
+            addresses.token = provider.token ?? (isFacebook ? Self.facebook.token : nil)
+            self.init(id: provider.id, check: .profile(addresses))
         }
     }
 }

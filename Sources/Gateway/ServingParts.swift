@@ -120,6 +120,8 @@ package struct TokenSources: Sendable {
     package var servesBlockingEvents = false
     /// The host's own, for App Check tokens.
     package var localAppCheckKeys = LocalKeys()
+    /// The apps whose App Check tokens from this host are good.
+    package var localApps: Set<String> = []
     /// The project's number, by which App Check tokens may name it.
     package var projectNumber: String?
     /// What functions demand of apps beside their own options.
@@ -149,7 +151,8 @@ extension TokenVerifiers {
                 remoteKeys: sources.idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: project, projectNumber: sources.projectNumber), policy: policy,
-                localKeys: sources.localAppCheckKeys, remoteKeys: sources.appCheckKeys))
+                localKeys: sources.localAppCheckKeys, localSubjects: sources.localApps, remoteKeys: sources.appCheckKeys
+            ))
         if sources.servesBlockingEvents {
             blockingEvent = TokenVerifier(
                 kind: .blockingEvent(project: project), policy: policy, localKeys: sources.localKeys,

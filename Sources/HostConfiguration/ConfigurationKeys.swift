@@ -30,7 +30,7 @@ enum ConfigurationKeys {
     static let smtp = ["host", "port", "tls", "user", "secret", "authorities"]
     static let sms = ["webhook"]
     static let webhook = ["url", "secret"]
-    static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize"]
+    static let provider = ["issuer", "clientIDs", "profile", "app", "appID", "authorize", "token", "secret"]
     static let passwords = ["minLength", "lowercase", "uppercase", "digit", "symbol", "hashMiB", "threads"]
     static let attempts = ["perAccount", "perAddress"]
     static let appCheck = ["apps", "enforce"]

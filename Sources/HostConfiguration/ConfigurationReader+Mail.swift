@@ -135,11 +135,11 @@ extension ConfigurationReader {
     }
 
     /// A name in the file of secrets: the value itself has no place in this file.
-    private mutating func secretName(_ node: JSONNode) -> String? {
+    mutating func secretName(_ node: JSONNode) -> String? {
         guard let text = string(node) else { return nil }
         guard ParamManifest.isValidName(text) else {
             report(
-                "this is not the name of a secret; write a name such as MAIL_SECRET here, and MAIL_SECRET=… in .secrets "
+                "this is not the name of a secret; write a name such as SHOP_SECRET here, and SHOP_SECRET=… in .secrets "
                     + "beside functions.json", at: node.offset)
             return nil
         }

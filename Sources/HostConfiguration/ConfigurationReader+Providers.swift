@@ -23,11 +23,13 @@ extension ConfigurationReader {
         var provider = HostConfiguration.Provider(id: id)
         let addresses: [(String, WritableKeyPath<HostConfiguration.Provider, String?>)] = [
             ("issuer", \.issuer), ("profile", \.profile), ("app", \.app), ("authorize", \.authorize),
+            ("token", \.token),
         ]
         for (key, field) in addresses {
             if let node = object[key] { provider[keyPath: field] = secureAddress(node) }
         }
         if let node = object["appID"] { provider.appID = string(node) }
+        if let node = object["secret"] { provider.secret = secretName(node) }
         if let node = object["clientIDs"] {
             provider.clientIDs = (list(node, "client ids") ?? []).compactMap { string($0) }
         }
@@ -49,7 +51,7 @@ extension ConfigurationReader {
                     "\"issuer\" is missing; write the provider's issuer, such as https://id.example.com",
                     at: node.offset)
             }
-            for key in ["profile", "app", "appID", "authorize"] where object[key] != nil {
+            for key in ["profile", "app", "appID", "authorize", "token"] where object[key] != nil {
                 report(
                     "\"\(key)\" is for providers with access tokens; \(id) has ID tokens", at: node.memberOffset(key))
             }
@@ -67,7 +69,20 @@ extension ConfigurationReader {
                     "\"authorize\" needs \"appID\": browsers name the app to the provider",
                     at: node.memberOffset("authorize"))
             }
-            if (object["app"] == nil) != (object["appID"] == nil), id != Self.facebook {
+            if object["token"] != nil, object["secret"] == nil {
+                report(
+                    "\"secret\" is missing beside it; write the name of the app's secret in .secrets",
+                    at: node.memberOffset("token"))
+            }
+            if object["secret"] != nil, id != Self.facebook, object["token"] == nil {
+                report(
+                    "\"secret\" needs \"token\": codes are exchanged there", at: node.memberOffset("secret"))
+            }
+            if object["token"] != nil, object["appID"] == nil {
+                report("\"token\" needs \"appID\": codes are exchanged in its name", at: node.memberOffset("token"))
+            }
+            // A token for a code is the app's own.
+            if (object["app"] == nil) != (object["appID"] == nil), id != Self.facebook, object["token"] == nil {
                 report("\"app\" and \"appID\" are written together: the app of a token is compared", at: node.offset)
             }
             for key in ["issuer", "clientIDs"] where object[key] != nil {

@@ -54,6 +54,11 @@ extension HostConfiguration {
         package var appID: String?
         /// Where users sign in with a browser and get an access token; nil for none, or for Facebook's own address.
         package var authorize: String?
+        /// Where codes are exchanged for access tokens; nil for none, for Facebook's own address, or for ID tokens.
+        package var token: String?
+        /// The name of the client's secret in the file of secrets, with which codes are exchanged; nil where browsers get the
+        /// tokens.
+        package var secret: String?
 
         package init(id: String) { self.id = id }
     }

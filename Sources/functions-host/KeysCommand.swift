@@ -105,16 +105,19 @@ struct KeysRevokeCommand: AsyncParsableCommand {
     }
 }
 
-/// `functions-host keys rotate [--early]`
+/// `functions-host keys rotate [--app-check] [--early]`
 struct KeysRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rotate", abstract: "Signs users' tokens with the next key from now on.",
+        commandName: "rotate", abstract: "Signs users' or App Check tokens with the next key from now on.",
         discussion: """
             The host does it by itself every auth.keyRotationDays. The former key is published for 15 more days, so that \
             no user is signed out. Another key is made to be the next one, and published.
             """)
 
     @OptionGroup var options: HostOptions
+
+    @Flag(help: "The key of App Check tokens, not that of users' tokens.")
+    var appCheck = false
 
     @Flag(
         help:
@@ -124,7 +127,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let key = try await KeyAccess(configuration).rotate(early: early)
+            let key = try await KeyAccess(configuration).rotate(appCheck: appCheck, early: early)
             report.answer(["tokens are signed with the key \(key.id) from now on"], key)
         }
     }

@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import Foundation
 import HTTPTypes
 import HostTesting
 import Hummingbird
@@ -32,6 +33,7 @@ struct AppCheckExchangeTests {
         let client: any TestClientProtocol
         let verifier: TokenVerifier
         let users: UserStore
+        let keys: LocalKeys
 
         func post(
             _ path: String, _ json: String, headers: HTTPFields = [:]
@@ -56,18 +58,26 @@ struct AppCheckExchangeTests {
             engine: engine, now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) })
         let users = try UserStore(on: pipeline, project: TestIssuer.project)
         try pipeline.start()
-        let key = try TestIssuer.shared.get().key
+        let keys = directory.path + "/keys"
+        try FileManager.default.createDirectory(atPath: keys, withIntermediateDirectories: true)
+        for (name, issuer) in [("signing-key.pem", TestIssuer.shared), ("next-signing-key.pem", TestIssuer.next)] {
+            let key = try issuer.get().key
+            _ = FileManager.default.createFile(
+                atPath: "\(keys)/\(name)", contents: Data(key.pem), attributes: [.posixPermissions: 0o600])
+        }
         let issuer = AppCheckIssuer(
-            project: TestIssuer.project, projectNumber: number, key: key,
+            project: TestIssuer.project, projectNumber: number, keys: try SigningKeys(in: keys),
             apps: [Self.app: .init(lifetime: 7200, debugTokens: ["first", "second"]), "1:1:ios:none": .init()])
         let verifier = TokenVerifier(
             kind: .appCheck(project: TestIssuer.project, projectNumber: number), policy: .production,
-            localKeys: LocalKeys(issuer.keys), remoteKeys: nil, now: { TestIssuer.start })
+            localKeys: issuer.keys.verification, localSubjects: issuer.appIDs, remoteKeys: nil,
+            now: { TestIssuer.start })
         let exchange = AppCheckExchange(
             issuer, customTokens: customTokens, verifier: verifier, consumption: StoredTokenConsumption(users),
             isServer: { $0 == "server" }, now: { TestIssuer.start })
         try await Application(responder: AppCheckPort(exchange, before: Other())).test(.router) { client in
-            try await body(Service(client: client, verifier: verifier, users: users))
+            try await body(
+                Service(client: client, verifier: verifier, users: users, keys: issuer.keys.verification))
         }
         await pipeline.shutdown()
         try engine.close()
@@ -94,6 +104,17 @@ struct AppCheckExchangeTests {
             let claims = try JSONValue(parsing: Array(verified.claims.readableBytesView))
             #expect(claims["aud"] == ["projects/123456", .string("projects/\(TestIssuer.project)")])
             #expect(claims["iss"] == "https://firebaseappcheck.googleapis.com/123456")
+        }
+    }
+
+    @Test func aTokenOfARemovedAppIsRefused() async throws {
+        try await serving { service in
+            let answer = try await service.post("\(Self.path):exchangeDebugToken", #"{"debugToken":"first"}"#)
+            let token = try #require(answer.body["token"]?.stringValue)
+            let verifier = TokenVerifier(
+                kind: .appCheck(project: TestIssuer.project, projectNumber: "123456"), policy: .production,
+                localKeys: service.keys, localSubjects: ["1:1:ios:none"], remoteKeys: nil, now: { TestIssuer.start })
+            #expect(verifier.verify(token) == .invalid(.app))
         }
     }
 
@@ -190,7 +211,7 @@ struct AppCheckExchangeTests {
         let path = "/v1beta/projects/123456:verifyAppCheckToken"
         let server: HTTPFields = [.authorization: "Bearer server"]
         let issuer = try TestIssuer.shared.get()
-        let token = try issuer.token(TestIssuer.appCheckClaims)
+        let token = try issuer.token(TestIssuer.appCheckClaims.merging(["sub": Self.app]) { $1 })
         for expected in [JSONValue.object([:]), ["alreadyConsumed": true]] {
             try await serving(in: directory) { service in
                 let answer = try await service.post(path, #"{"app_check_token":"\#(token)"}"#, headers: server)

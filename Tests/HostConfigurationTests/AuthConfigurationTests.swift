@@ -19,7 +19,7 @@ struct AuthConfigurationTests {
               "attempts": { "perAccount": 3, "perAddress": 30 },
               "providers": {
                 "google.com": { "clientIDs": ["a", "b"] },
-                "oidc.line": { "issuer": "https://access.line.me", "clientIDs": ["c"] },
+                "oidc.line": { "issuer": "https://access.line.me", "clientIDs": ["c"], "secret": "LINE" },
                 "facebook.com": { "appID": "7" },
                 "github.com": { "profile": "https://api.github.com/user" }
               }
@@ -40,7 +40,7 @@ struct AuthConfigurationTests {
         (expected.attempts.perAccount, expected.attempts.perAddress) = (3, 30)
         var (google, line) = (HostConfiguration.Provider(id: "google.com"), HostConfiguration.Provider(id: "oidc.line"))
         google.clientIDs = ["a", "b"]
-        (line.issuer, line.clientIDs) = ("https://access.line.me", ["c"])
+        (line.issuer, line.clientIDs, line.secret) = ("https://access.line.me", ["c"], "LINE")
         var (facebook, github) = (
             HostConfiguration.Provider(id: "facebook.com"), HostConfiguration.Provider(id: "github.com")
         )
@@ -64,6 +64,19 @@ struct AuthConfigurationTests {
         (#"{"passwords": {"hashMiB": 33}}"#, "auth.passwords.hashMiB: 33 is not a power of two"),
         (#"{"atempts": {}}"#, "did you mean \"attempts\"?"),
         (#"{"providers": {"google.com": {}}}"#, "\"clientIDs\" is missing"),
+        (
+            #"{"providers": {"hub": {"profile": "https://h.example/me", "appID": "1", "secret": "S"}}}"#,
+            "\"secret\" needs \"token\""
+        ),
+        (
+            #"{"providers": {"hub": {"profile": "https://h.example/me", "appID": "1", "token": "https://h.example/t"}}}"#,
+            "\"secret\" is missing beside it"
+        ),
+        (
+            #"{"providers": {"hub": {"profile": "https://h.example/me", "secret": "S", "token": "https://h.example/t"}}}"#,
+            "\"token\" needs \"appID\""
+        ),
+        (#"{"providers": {"oidc.x": {"clientIDs": ["a"], "secret": "no name"}}}"#, "not the name of a secret"),
         (#"{"providers": {"oidc.x": {"clientIDs": ["a"]}}}"#, "\"issuer\" is missing"),
         (#"{"providers": {"oidc.x": {"clientIDs": ["a"], "issuer": "http://x.example"}}}"#, "is not an https address"),
         (

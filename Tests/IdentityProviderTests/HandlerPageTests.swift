@@ -38,14 +38,17 @@ import TokenVerification
         func openID(_ id: String, _ issuer: String) -> ProviderConfig {
             ProviderConfig(id: id, check: .openID(issuer: issuer, clientIDs: ["web", "ios"]))
         }
+        var addresses = ProviderConfig.ProfileAddresses(profile: "https://face.example/me")
+        (addresses.appID, addresses.authorization) = ("app-1", "https://face.example/dialog")
+        var codes = openID("oidc.codes", "https://id.example.com")
+        (codes.usesCode, codes.clientSecret) = (true, "s")
         configuration.providers = [
             openID("oidc.id", "https://id.example.com"), openID("apple.com", "https://appleid.apple.com"),
             openID("oidc.pageless", "https://pageless.example"), openID("oidc.down", "https://down.example"),
             ProviderConfig(
                 id: "face.example",
-                check: .profile(
-                    address: "https://face.example/me", appAddress: nil, appID: "app-1",
-                    authorizationAddress: "https://face.example/dialog")),
+                check: .profile(addresses)),
+            codes,
         ]
         return configuration
     }
@@ -101,6 +104,15 @@ import TokenVerification
                 "address": "https://face.example/dialog", "client_id": "app-1",
                 "redirect_uri": "https://auth.example.com/emulator/auth/handler", "response_type": "token",
             ])
+    }
+
+    @Test func withASecretItAsksForACode() async throws {
+        let fields = try await departure("oidc.codes")
+        #expect(fields["response_type"] == "code")
+        #expect(fields["nonce"] == "yes")
+        #expect(try await open(["state": "s", "code": "c-1"]).text.contains("fields.code"))
+        let form = try await open([:], method: .post, form: "state=s&code=c-1")
+        #expect(form.text.contains("code=c-1"))
     }
 
     @Test func anAppCannotChangeWhereTheProviderReturns() async throws {

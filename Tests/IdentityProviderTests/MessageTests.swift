@@ -151,6 +151,19 @@ import UserStore
         }
     }
 
+    @Test func mailsThatHangDoNotHoldUpTexts() async throws {
+        try await Self.queueing(ManualClock.atIssue()) { host in
+            let queue = host.toolkit.codes.queue
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            _ = try await Self.askForReset(host)
+            #expect(try await host.account("sendVerificationCode", #"{"phoneNumber":"+15555550100"}"#).status == 200)
+            // All places for mails are taken.
+            let texts = try await queue.take([.text: 4])
+            #expect(texts.leases.map(\.message.lane) == [.text])
+            #expect(try await queue.take([.mail: 4]).leases.map(\.message.lane) == [.mail])
+        }
+    }
+
     @Test func aMessageOfAKilledHostWaitsForTheEndOfItsLease() async throws {
         let (clock, directory) = (ManualClock.atIssue(), try TemporaryDirectory())
         let id = Mutex<[UInt8]>([])
@@ -173,7 +186,7 @@ import UserStore
             #expect(lease.message.id == id.withLock { $0 })
             #expect(lease.message.attempts == 2)
             #expect(try await queue.finish(lease, .accepted) == .done)
-            #expect(try await host.users.read { try $0.nextMessageTime() } == nil)
+            #expect(try await host.users.read { try $0.nextMessageTime(OutgoingMessage.Lane.allCases) } == nil)
         }
     }
 
@@ -301,7 +314,7 @@ import UserStore
                 #"{"requestType":"PASSWORD_RESET","email":"ada@example.com","returnOobLink":true,"continueUrl":"https://shop.example.com/x"}"#
             )
             #expect(link.body["oobLink"]?.text?.hasPrefix("https://auth.example.com/emulator/action?") == true)
-            #expect(try await host.users.read { try $0.nextMessageTime() } == nil)
+            #expect(try await host.users.read { try $0.nextMessageTime(OutgoingMessage.Lane.allCases) } == nil)
         }
     }
 
@@ -319,7 +332,25 @@ import UserStore
                 #expect(answer.status == 200)
                 #expect(answer.body["email"]?.text == email)
             }
-            #expect(try await host.toolkit.codes.queue.take(4).leases.map(\.message.mail?.to) == ["ada@example.com"])
+            // The one for no account does all that the other does, and isn't sent.
+            let mails = try await host.toolkit.codes.queue.take(4).leases.compactMap(\.message.mail)
+            #expect(mails.map(\.to).sorted() == ["", "ada@example.com"])
+            #expect(mails.map(\.isDecoy).count { $0 } == 1)
+        }
+    }
+
+    @Test func aMailForNoAccountIsNotSent() async throws {
+        let (clock, mails) = (ManualClock.atIssue(), ScriptedDelivery())
+        var configuration = Self.configuration
+        configuration.hidesAccounts = true
+        try await SignInHost.serving(
+            policy: .production, configuration: configuration, delivery: MessageDelivery(mail: mails),
+            sleep: { try await clock.sleep(for: $0) }, now: clock.wall
+        ) { host in
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            _ = try await Self.askForReset(host, "no@example.com")
+            _ = try await Self.askForReset(host)
+            #expect(try await mails.next().mail?.to == "ada@example.com")
         }
     }
 
@@ -390,4 +421,9 @@ import UserStore
             #expect(log.all.count { $0.hasPrefix("code of a mail") } == 2)
         }
     }
+}
+
+extension MessageQueue {
+    /// Leases messages of both lanes.
+    fileprivate func take(_ limit: Int) async throws -> Step { try await take([.mail: limit, .text: limit]) }
 }

@@ -45,14 +45,13 @@ import TextFormats
 
     private static var configuration: SignInConfiguration {
         var configuration = SignInConfiguration()
+        var face = ProviderConfig.ProfileAddresses(profile: "https://graph.example.com/me")
+        (face.app, face.appID) = ("https://graph.example.com/app", "app-1")
+        face.authorization = "https://face.example.com/dialog"
         configuration.providers = [
             ProviderConfig(
                 id: "oidc.id", check: .openID(issuer: Providers.issuer, clientIDs: ["client-1", "client-2"])),
-            ProviderConfig(
-                id: "face.example",
-                check: .profile(
-                    address: "https://graph.example.com/me", appAddress: "https://graph.example.com/app",
-                    appID: "app-1", authorizationAddress: "https://face.example.com/dialog")),
+            ProviderConfig(id: "face.example", check: .profile(face)),
         ]
         return configuration
     }

@@ -306,7 +306,8 @@ import Testing
                 // Another time replaces the earlier one.
                 try transaction.store(message(5), subject: subjects[0])
                 #expect(try transaction.waitingMessages() == 3)
-                #expect(try transaction.dueMessages(at: Self.start + 10, limit: 9) == [subjects[0], subjects[1]])
+                #expect(
+                    try transaction.dueMessages(.text, at: Self.start + 10, limit: 9) == [subjects[0], subjects[1]])
             }
             #expect(try problems(pipeline) == [])
             try await users.commit { transaction in
@@ -316,8 +317,8 @@ import Testing
                 try transaction.deleteMessage(subjects[2])
                 try transaction.deleteMessage(subjects[2])
                 #expect(try transaction.waitingMessages() == 1)
-                #expect(try transaction.nextMessageTime() == Self.start + 5)
-                #expect(try transaction.dueMessages(at: Self.start + 100, limit: 1) == [subjects[0]])
+                #expect(try transaction.nextMessageTime([.mail, .text]) == Self.start + 5)
+                #expect(try transaction.dueMessages(.text, at: Self.start + 100, limit: 1) == [subjects[0]])
             }
             #expect(try problems(pipeline) == [])
             try await users.commit { transaction in
@@ -334,7 +335,7 @@ import Testing
                 let message = OutgoingMessage(
                     id: [1], .text(TextContent(phoneNumber: "+1", code: "1", language: "en")), createdAt: 0, expires: 9)
                 try storage.put(.users, UserKeys.message(subject), message.stored)
-                try storage.put(.users, UserKeys.messageDue([UInt8](repeating: 2, count: 32), at: 4), [])
+                try storage.put(.users, UserKeys.messageDue([UInt8](repeating: 2, count: 32), .text, at: 4), [])
             }
             #expect(
                 try Set(problems(pipeline)) == [

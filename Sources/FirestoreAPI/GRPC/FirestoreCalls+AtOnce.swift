@@ -16,8 +16,9 @@ extension FirestoreCalls {
     /// A plain get of few documents.
     func getAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
         guard message.readableBytes <= Self.maxMessageBytes,
-            let requester = principals.known(call.authorization, appCheck: call.appCheck),
-            let paths = plainGet(message, call)
+            let paths = plainGet(message, call),
+            // Last: it counts the request, and so does the way of all other calls.
+            let requester = principals.known(call.authorization, appCheck: call.appCheck)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         service.get(paths, as: requester.principal, in: call.call) { [self] result in
@@ -36,8 +37,8 @@ extension FirestoreCalls {
 
     func commitAtOnce(_ message: ByteBuffer, _ call: GRPCCall) -> Bool {
         guard message.readableBytes <= Self.maxMessageBytes,
-            let requester = principals.known(call.authorization, appCheck: call.appCheck),
-            let commit = smallCommit(message, call)
+            let commit = smallCommit(message, call),
+            let requester = principals.known(call.authorization, appCheck: call.appCheck)
         else { return false }
         if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
         do throws(DocumentError) {

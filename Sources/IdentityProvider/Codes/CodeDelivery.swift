@@ -28,6 +28,17 @@ struct CodeDelivery: Sendable {
             ])
     }
 
+    /// Tells developers why no mail comes, where clients may not know. It takes as long as the other.
+    func announceDecoy(_ action: MailAction, link: String) {
+        guard isDevelopment else { return }
+        logger.notice(
+            "no mail is sent: no user has its address",
+            metadata: [
+                "mail.purpose": "\(action.kind.rawValue)", "mail.to": "\(action.receiver)",
+                "mail.unusableLink": "\(link)",
+            ])
+    }
+
     func announce(code: String, to phoneNumber: String) {
         queue.wake.raise()
         guard isDevelopment else { return }

@@ -67,15 +67,20 @@ extension IdentityToolkit {
                 try issue(
                     action, code: code, isSent: isSent, origin: call.origin, continueURL: continueURL, in: transaction)
             } else {
-                insertDecoy(in: transaction)
+                try issueDecoy(
+                    action, code: code, isSent: isSent, origin: call.origin, continueURL: continueURL, in: transaction)
             }
             return (action, isReal)
         }
+        if isSent { codes.queue.wake.raise() }
         var answer: JSONObject = [
             "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(action.email),
         ]
-        guard isReal else { return answer }
         let link = link(for: action, code: code, origin: call.origin, continueURL: continueURL)
+        guard isReal else {
+            codes.announceDecoy(action, link: link)
+            return answer
+        }
         if returnsLink {
             answer["oobCode"] = .string(code)
             answer["oobLink"] = .string(link)
@@ -154,6 +159,32 @@ extension IdentityToolkit {
             hash: Secrets.hash(Secrets.text()))
     }
 
+    /// Does what ``issue(_:code:isSent:newEmail:origin:continueURL:in:)`` does, for nothing: the time shows no account.
+    private func issueDecoy(
+        _ action: MailAction, code: String, isSent: Bool, origin: CallOrigin, continueURL: String?,
+        in transaction: UserTransaction
+    ) throws {
+        insertDecoy(in: transaction)
+        let subject = MessageSubject(action)
+        guard isSent, MailAddress(action.receiver) != nil,
+            try !codes.queue.hasRecent(subject, in: transaction, now: transaction.seconds)
+        else { return }
+        try queueMail(
+            action, to: "", of: subject, expires: transaction.seconds + CodeLifetime.mail(action.kind),
+            link: link(for: action, code: code, origin: origin, continueURL: continueURL), language: origin.language,
+            in: transaction)
+    }
+
+    private func queueMail(
+        _ action: MailAction, to receiver: String, newEmail: String? = nil, of subject: MessageSubject, expires: Int64,
+        link: String, language: String, in transaction: UserTransaction
+    ) throws {
+        let content = MailContent(
+            action.kind, to: receiver, link: link, email: action.email, newEmail: newEmail ?? action.newEmail,
+            displayName: try action.uid.flatMap { try transaction.user($0) }?.displayName, language: language)
+        try codes.queue.append(.mail(content), of: subject, expires: expires, in: transaction)
+    }
+
     /// Stores a code, and queues its mail if one is to be sent.
     ///
     /// Within a minute one mail of a kind is sent to an address. Another request has the same answer; its code isn't stored,
@@ -186,10 +217,9 @@ extension IdentityToolkit {
             if action.kind == .recoverEmail { return }
             throw error
         }
-        let content = MailContent(
-            action.kind, to: action.receiver, link: link, email: action.email, newEmail: newEmail ?? action.newEmail,
-            displayName: try action.uid.flatMap { try transaction.user($0) }?.displayName, language: origin.language)
-        try codes.queue.append(.mail(content), of: subject, expires: expires, in: transaction)
+        try queueMail(
+            action, to: action.receiver, newEmail: newEmail, of: subject, expires: expires, link: link,
+            language: origin.language, in: transaction)
     }
 
     /// The link in a mail: to the team's own page, or the built-in one.

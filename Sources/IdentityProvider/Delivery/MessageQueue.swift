@@ -64,33 +64,45 @@ struct MessageQueue: Sendable {
 
     /// Leases messages that are due, durably, and deletes what is no longer needed.
     ///
+    /// - Parameter limits: how many messages of each lane to lease; lanes without a number aren't looked at.
     /// - Throws: `DocumentError` if the store can't be read or changed.
-    func take(_ limit: Int) async throws -> Step {
-        let next = try await users.read { try $0.nextMessageTime() }
+    func take(_ limits: [OutgoingMessage.Lane: Int]) async throws -> Step {
+        let next = try await users.read { try $0.nextMessageTime(Array(limits.keys)) }
         guard let next, next <= now() else { return Step(next: next) }
         return try await users.commit { transaction in
             var step = Step()
             let time = transaction.seconds
-            for subject in try transaction.dueMessages(at: time, limit: Self.lookedAtOnce) {
-                guard var message = try transaction.message(subject) else { continue }
-                if let content = message.content {
-                    guard step.leases.count < limit else { continue }
-                    if Self.end(of: message) <= time {
-                        step.givenUp.append(message)
-                        try Self.settle(message, subject, in: transaction)
-                    } else {
-                        message.attempts += 1
-                        message.due = time + Self.leaseTime
-                        try transaction.store(message, subject: subject)
-                        step.leases.append(Lease(subject: subject, message: message, content: content))
-                    }
-                } else {
-                    try transaction.deleteMessage(subject)
-                }
-                step.isChange = true
+            for (lane, limit) in limits {
+                try Self.take(limit, of: lane, into: &step, at: time, in: transaction)
             }
-            step.next = try transaction.nextMessageTime()
+            step.next = try transaction.nextMessageTime(Array(limits.keys))
             return step
+        }
+    }
+
+    private static func take(
+        _ limit: Int, of lane: OutgoingMessage.Lane, into step: inout Step, at time: Int64,
+        in transaction: UserTransaction
+    ) throws {
+        var leased = 0
+        for subject in try transaction.dueMessages(lane, at: time, limit: lookedAtOnce) {
+            guard var message = try transaction.message(subject) else { continue }
+            if let content = message.content {
+                guard leased < limit else { continue }
+                if end(of: message) <= time {
+                    step.givenUp.append(message)
+                    try settle(message, subject, in: transaction)
+                } else {
+                    message.attempts += 1
+                    message.due = time + leaseTime
+                    try transaction.store(message, subject: subject)
+                    step.leases.append(Lease(subject: subject, message: message, content: content))
+                    leased += 1
+                }
+            } else {
+                try transaction.deleteMessage(subject)
+            }
+            step.isChange = true
         }
     }
 

@@ -4,22 +4,32 @@ import ServiceLifecycle
 import Synchronization
 import UserStore
 
-/// Sends the messages that wait in the store: a few at a time, each until it is accepted, refused, or too late.
+/// Sends the messages that wait in the store: a few of each lane at a time, each until it is accepted, refused, or too late.
 ///
 /// A message is leased for a minute before it is sent. If the host is killed, the next one sends those whose lease has
 /// ended: no message is lost, and none is sent twice within a minute.
 package final class MessageSender: Service {
     package typealias Sleep = @Sendable (Duration) async throws -> Void
 
-    /// Each may have a thread of its own.
+    /// In each lane. Each message may have a thread of its own.
     private static let sentAtOnce = 4
     /// Seconds between two log lines about failures.
     private static let pauseOfLines: Int64 = 60
 
     private struct State {
-        var running = 0
+        var running: [OutgoingMessage.Lane: Int] = [:]
         var loggedAt: Int64?
         var unlogged = 0
+
+        /// How many more messages may be sent in each lane; full lanes are left out.
+        func free(of most: Int) -> [OutgoingMessage.Lane: Int] {
+            var free: [OutgoingMessage.Lane: Int] = [:]
+            for lane in OutgoingMessage.Lane.allCases {
+                let left = most - running[lane, default: 0]
+                if left > 0 { free[lane] = left }
+            }
+            return free
+        }
     }
 
     private let queue: MessageQueue
@@ -40,8 +50,8 @@ package final class MessageSender: Service {
     private func sendUntilCancelled() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                let free = Self.sentAtOnce - state.withLock { $0.running }
-                guard free > 0 else {
+                let free = state.withLock { $0.free(of: Self.sentAtOnce) }
+                guard !free.isEmpty else {
                     await queue.wake.wait()
                     continue
                 }
@@ -54,11 +64,11 @@ package final class MessageSender: Service {
                     continue
                 }
                 for message in step.givenUp { logGivenUp(message, "it was too late") }
-                state.withLock { $0.running += step.leases.count }
                 for lease in step.leases {
+                    state.withLock { $0.running[lease.message.lane, default: 0] += 1 }
                     group.addTask {
                         await self.send(lease)
-                        self.state.withLock { $0.running -= 1 }
+                        self.state.withLock { $0.running[lease.message.lane, default: 0] -= 1 }
                         self.queue.wake.raise()
                     }
                 }
@@ -83,7 +93,9 @@ package final class MessageSender: Service {
 
     private func send(_ lease: MessageQueue.Lease) async {
         let outcome: TransferOutcome
-        if let transport = delivery.transport(of: lease.content) {
+        if case .mail(let mail) = lease.content, mail.isDecoy {
+            outcome = .accepted
+        } else if let transport = delivery.transport(of: lease.content) {
             outcome = await transport.send(lease.message)
         } else {
             outcome = .failed(reason: "functions.json has no way for it any more", mayHaveArrived: false)

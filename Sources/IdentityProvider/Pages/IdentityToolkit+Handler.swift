@@ -100,7 +100,8 @@ extension IdentityToolkit {
 
     /// What the provider answers is in the fragment, which only the browser sees, or in a form.
     private func returnPage(_ call: SignInCall) -> Response {
-        let fields = [("state", "state"), ("idToken", "id_token"), ("error", "error")].compactMap { name, parameter in
+        let names = [("state", "state"), ("idToken", "id_token"), ("code", "code"), ("error", "error")]
+        let fields = names.compactMap { name, parameter in
             call[name].map { "\(parameter)=\(PercentEncoding.encoded($0))" }
         }
         let body = """
@@ -206,6 +207,7 @@ extension IdentityToolkit {
           var fields = { providerId: asked.get('providerId'), nonce: kept.nonce };
           if (answer.get('id_token')) fields.id_token = answer.get('id_token');
           if (answer.get('access_token')) fields.access_token = answer.get('access_token');
+          if (answer.get('code')) fields.code = answer.get('code');
           var code = !answer.get('error') ? null
             : answer.get('error') === 'access_denied' || /cancel/.test(answer.get('error')) ? 'auth/user-cancelled'
             : 'auth/invalid-credential';

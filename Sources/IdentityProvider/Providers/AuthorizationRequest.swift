@@ -1,7 +1,8 @@
 import StrictJSON
 import TextFormats
 
-/// The address of a provider at which a user signs in with a browser, by the implicit flow of OpenID Connect or OAuth.
+/// The address of a provider at which a user signs in with a browser, by OpenID Connect or OAuth: with
+/// the code flow where the client's secret is configured, else with the implicit flow.
 ///
 /// The page of sign-in adds `state`, and `nonce` where the provider answers with an ID token.
 struct AuthorizationRequest {
@@ -29,13 +30,13 @@ struct AuthorizationRequest {
                 // Apple sends scopes to a form alone.
                 parameters["response_mode"] = scopes.isEmpty ? "fragment" : "form_post"
             } else {
-                parameters["response_type"] = "id_token"
+                parameters["response_type"] = config.usesCode ? "code" : "id_token"
                 scopes = ["openid", "email", "profile"].filter { !scopes.contains($0) } + scopes
             }
-        case .profile(_, _, let appID, _):
+        case .profile(let addresses):
             hasNonce = false
-            parameters["client_id"] = appID
-            parameters["response_type"] = "token"
+            parameters["client_id"] = addresses.appID
+            parameters["response_type"] = config.usesCode ? "code" : "token"
         }
         if !scopes.isEmpty { parameters["scope"] = scopes.joined(separator: " ") }
         let custom = call.query["customParameters"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }?.objectValue

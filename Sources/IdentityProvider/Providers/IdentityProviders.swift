@@ -13,13 +13,13 @@ package final class IdentityProviders: Sendable {
     private let now: WallClock
     /// By issuer.
     private let keys = Mutex<[String: IssuerKeys]>([:])
-    /// By issuer: its authorization address, and until when it isn't asked again.
-    private let addresses = Mutex<[String: (address: String?, until: Int64)]>([:])
+    /// By issuer: what it says of itself, and until when it isn't asked again.
+    private let documents = Mutex<[String: (document: DiscoveryDocument, until: Int64)]>([:])
 
     private let presented = PresentedTokens()
 
     private static let settingPrefix = "provider "
-    private static let addressLifetime: Int64 = 3600
+    private static let documentLifetime: Int64 = 3600
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
 
     /// - Parameter isDevelopment: accepts unsigned claims too, as the emulator does.
@@ -36,10 +36,12 @@ package final class IdentityProviders: Sendable {
 
     /// What the provider says of the user, once the assertion is verified.
     ///
-    /// - Parameter isLinking: whether the account is to be linked to a user who is signed in. Clients do that with the token of
-    ///   a sign-in that was refused, because its address has another account, and no longer have its nonce.
+    /// - Parameters:
+    ///   - assertion: gets the tokens for its code.
+    ///   - isLinking: whether the account is to be linked to a user who is signed in. Clients do that with the token of a
+    ///     sign-in that was refused, because its address has another account, and no longer have its nonce.
     func profile(
-        _ assertion: ProviderAssertion, isLinking: Bool, from address: String
+        _ assertion: inout ProviderAssertion, isLinking: Bool, from address: String
     ) async throws -> ProviderProfile {
         if isDevelopment, let claims = try unverifiedClaims(assertion) { return try ProviderProfile(claims: claims) }
         guard let config = try await config(assertion.provider), config.isEnabled else {
@@ -47,6 +49,7 @@ package final class IdentityProviders: Sendable {
             throw IdentityToolkitError(
                 "OPERATION_NOT_ALLOWED : The identity provider configuration is not found.")
         }
+        let isExchanged = try await exchange(&assertion, config)
         switch config.check {
         case .openID(let issuer, let clientIDs):
             let text = try require(
@@ -56,20 +59,57 @@ package final class IdentityProviders: Sendable {
             let token = try await OpenIDToken(
                 verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce,
                 isKnown: isLinking && assertion.nonce == nil && presented.take(hash, at: time),
-                keys: keys(of: issuer), now: time)
+                keys: keys(of: issuer), clientSecret: config.usesCode ? config.clientSecret : nil, now: time)
             if assertion.nonce != nil { presented.add(hash, at: time) }
             return try ProviderProfile(claims: token.claims)
-        case .profile(let address, let appAddress, let appID, _):
+        case .profile(let addresses):
             let token = try require(
                 assertion.accessToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an access_token.")
-            if let appAddress, let appID {
-                let app = try await fetch(appAddress, token)
+            if let address = addresses.app, let appID = addresses.appID {
+                let app = try await fetch(address, token)
                 try require(
                     app["id"].flatMap(Self.text) == appID,
                     "INVALID_IDP_RESPONSE : The access_token was issued for another app.")
+            } else {
+                // The app of a token that the client brings isn't known.
+                try require(
+                    isExchanged || !config.usesCode,
+                    "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs a code: its access tokens don't tell for whom."
+                )
             }
-            return try ProviderProfile(claims: Self.openID(try await fetch(address, token)))
+            return try ProviderProfile(claims: Self.openID(try await fetch(addresses.profile, token)))
         }
+    }
+
+    /// Gets the tokens for the code of an assertion, if it has nothing better.
+    ///
+    /// - Returns: whether it had a code, so that its tokens are for this client.
+    private func exchange(_ assertion: inout ProviderAssertion, _ config: ProviderConfig) async throws -> Bool {
+        guard config.usesCode, let secret = config.clientSecret, let code = assertion.code, assertion.idToken == nil,
+            assertion.accessToken == nil
+        else { return false }
+        let exchange: CodeExchange?
+        switch config.check {
+        case .openID(let issuer, let clientIDs):
+            let document: DiscoveryDocument
+            do { document = try await self.document(of: issuer) } catch { throw IdentityToolkitError.unavailable }
+            exchange = document.tokenAddress.map {
+                CodeExchange(
+                    address: $0, clientID: clientIDs.first ?? "", clientSecret: secret,
+                    putsSecretInForm: document.takesSecretInForm)
+            }
+        case .profile(let addresses):
+            exchange = addresses.token.map {
+                CodeExchange(
+                    address: $0, clientID: addresses.appID ?? "", clientSecret: secret, putsSecretInForm: true)
+            }
+        }
+        let tokens = try await require(
+            exchange, "INVALID_IDP_RESPONSE : \(config.id) has no token endpoint."
+        ).tokens(for: code, redirectAddress: assertion.redirectAddress, by: transport)
+        (assertion.idToken, assertion.accessToken) = (tokens.idToken, tokens.accessToken)
+        assertion.refreshToken = tokens.refreshToken
+        return true
     }
 
     // MARK: Development
@@ -115,14 +155,17 @@ package final class IdentityProviders: Sendable {
     /// - Throws: `KeySourceError` if the provider can't be asked.
     func authorizationAddress(of config: ProviderConfig) async throws(KeySourceError) -> String? {
         switch config.check {
-        case .profile(_, _, _, let address): return address
-        case .openID(let issuer, _):
-            let time = now()
-            if let known = addresses.withLock({ $0[issuer] }), time < known.until { return known.address }
-            let found = try await DiscoveryDocument.fetch(of: issuer, by: transport).authorizationAddress
-            addresses.withLock { $0[issuer] = (found, time + Self.addressLifetime) }
-            return found
+        case .profile(let addresses): return addresses.authorization
+        case .openID(let issuer, _): return try await document(of: issuer).authorizationAddress
         }
+    }
+
+    private func document(of issuer: String) async throws(KeySourceError) -> DiscoveryDocument {
+        let time = now()
+        if let known = documents.withLock({ $0[issuer] }), time < known.until { return known.document }
+        let found = try await DiscoveryDocument.fetch(of: issuer, by: transport)
+        documents.withLock { $0[issuer] = (found, time + Self.documentLifetime) }
+        return found
     }
 
     private func fetch(_ address: String, _ token: String) async throws -> JSONObject {

@@ -4,9 +4,9 @@ import UserStore
 extension IdentityToolkit {
     /// Signs in by an identity provider, or links its account to the caller's.
     func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
-        let assertion = try ProviderAssertion(call)
+        var assertion = try ProviderAssertion(call)
         let profile = try await providers.profile(
-            assertion, isLinking: call["idToken"] != nil, from: call.origin.address)
+            &assertion, isLinking: call["idToken"] != nil, from: call.origin.address)
         let provider = assertion.provider
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         var answer = try profile.answer(of: provider)
@@ -15,6 +15,7 @@ extension IdentityToolkit {
         let accessToken =
             assertion.accessToken ?? (isDevelopment ? "FirebaseAuthEmulatorFakeAccessToken_\(provider)" : nil)
         answer["oauthAccessToken"] = accessToken.map(JSONValue.string)
+        answer["oauthRefreshToken"] = assertion.refreshToken.map(JSONValue.string)
         var method = SignInMethod(provider)
         (method.profile, method.idToken, method.accessToken) = (
             profile.claims, assertion.idToken, assertion.accessToken

@@ -12,11 +12,12 @@ struct OpenIDToken {
     /// - Parameters:
     ///   - isKnown: whether the token was presented with its nonce before, so that it may come without.
     ///   - keys: the issuer's.
+    ///   - clientSecret: some issuers sign tokens of the code flow with it (HS256); nil to refuse these.
     ///   - nonce: what the client had the provider put into the token, before hashing: only the client knows it.
     /// - Throws: an ``IdentityToolkitError``.
     init(
         verifying text: String, issuer: String, clientIDs: [String], nonce: String?, isKnown: Bool = false,
-        keys: IssuerKeys, now: Int64
+        keys: IssuerKeys, clientSecret: String? = nil, now: Int64
     ) async throws {
         func invalid(_ reason: String) -> IdentityToolkitError {
             IdentityToolkitError("INVALID_IDP_RESPONSE : The id_token is invalid: \(reason)")
@@ -25,8 +26,8 @@ struct OpenIDToken {
         let token = try copy.withUTF8 { bytes throws(IdentityToolkitError) in
             do throws(TokenRejection) { return try JSONWebToken(bytes) } catch { throw invalid(error.message) }
         }
-        guard token.algorithm == "RS256", let keyID = token.keyID else {
-            throw invalid(TokenRejection.algorithm.message)
+        guard ["RS256", "ES256", "HS256"].contains(token.algorithm) else {
+            throw invalid("it is not signed with RS256 or ES256")
         }
         guard let claims = (try? JSONValue(parsing: token.payload))?.objectValue else { throw invalid("no claims") }
         // Google's tokens have had both forms.
@@ -52,11 +53,25 @@ struct OpenIDToken {
                     "MISSING_OR_INVALID_NONCE : The nonce in the id_token is not that of the request.")
             }
         }
-        let key: PublicKey?
-        do throws(KeySourceError) { key = try await keys.key(keyID) } catch { throw IdentityToolkitError.unavailable }
-        guard let key else { throw invalid(TokenRejection.unknownKey.message) }
-        let isValid = copy.withUTF8 { bytes in
-            key.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]))
+        let isValid: Bool
+        if token.algorithm == "HS256" {
+            guard let clientSecret else { throw invalid("HS256 is for providers with a client secret") }
+            let key = SymmetricKey(data: Array(clientSecret.utf8))
+            isValid = copy.withUTF8 { bytes in
+                HMAC<SHA256>.isValidAuthenticationCode(
+                    token.signature, authenticating: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]),
+                    using: key)
+            }
+        } else {
+            guard let keyID = token.keyID else { throw invalid(TokenRejection.noKeyID.message) }
+            let key: PublicKey?
+            do throws(KeySourceError) { key = try await keys.key(keyID) } catch {
+                throw IdentityToolkitError.unavailable
+            }
+            guard let key, key.algorithm == token.algorithm else { throw invalid(TokenRejection.unknownKey.message) }
+            isValid = copy.withUTF8 { bytes in
+                key.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]))
+            }
         }
         guard isValid else { throw invalid(TokenRejection.signature.message) }
         self.claims = claims

@@ -5,8 +5,13 @@ import TextFormats
 /// What a client presents of an identity provider: `postBody`, or what is in the query or fragment of `requestUri`.
 struct ProviderAssertion: Sendable {
     let provider: String
-    let idToken: String?
-    let accessToken: String?
+    var idToken: String?
+    var accessToken: String?
+    var refreshToken: String?
+    /// What a browser brings back in place of tokens.
+    var code: String?
+    /// Where the provider sent the browser with the code.
+    let redirectAddress: String
     /// What the client had the provider put into the token, before hashing.
     let nonce: String?
 
@@ -19,8 +24,11 @@ struct ProviderAssertion: Sendable {
         provider = try require(
             values["providerId"].flatMap { $0.isEmpty ? nil : $0.lowercased() },
             "INVALID_CREDENTIAL_OR_PROVIDER_ID : Invalid IdP response/credential: the provider is missing.")
-        idToken = values["id_token"].flatMap { $0.isEmpty ? nil : $0 }
-        accessToken = values["access_token"].flatMap { $0.isEmpty ? nil : $0 }
+        func value(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+        idToken = value("id_token")
+        accessToken = value("access_token")
+        code = value("code")
+        redirectAddress = String(address.text.prefix { $0 != "?" && $0 != "#" })
         nonce = values["nonce"]
     }
 }

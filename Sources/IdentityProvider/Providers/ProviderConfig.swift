@@ -6,9 +6,25 @@ package struct ProviderConfig: Hashable, Sendable {
         /// ID tokens of OpenID Connect: by the issuer's published keys, for one of these clients, of which the first is that
         /// of browsers.
         case openID(issuer: String, clientIDs: [String])
-        /// Access tokens: their owner is the user that the provider describes. Without an app's address and id, a token that
-        /// another app got would be accepted too. Browsers sign in at the authorization address.
-        case profile(address: String, appAddress: String?, appID: String?, authorizationAddress: String?)
+        /// Access tokens: their owner is the user that the provider describes.
+        case profile(ProfileAddresses)
+    }
+
+    /// Where a provider without ID tokens is asked.
+    package struct ProfileAddresses: Hashable, Sendable {
+        /// Describes the owner of an access token.
+        package var profile: String
+        /// Describes the app of an access token. Without it and an app's id, a token that another app got is accepted too,
+        /// unless tokens come from codes alone.
+        package var app: String?
+        /// The app's id, as the provider's tokens and pages name it.
+        package var appID: String?
+        /// Where browsers sign in; nil for apps alone.
+        package var authorization: String?
+        /// Where codes are exchanged for access tokens; nil for a provider that gives tokens to browsers.
+        package var token: String?
+
+        package init(profile: String) { self.profile = profile }
     }
 
     /// Such as `google.com` or `oidc.line`.
@@ -16,8 +32,10 @@ package struct ProviderConfig: Hashable, Sendable {
     package var displayName: String?
     package var isEnabled = true
     package var check: Check
-    /// What admins keep beside it; the host doesn't use it.
+    /// The client's secret at the provider, with which codes are exchanged.
     package var clientSecret: String?
+    /// Whether a browser comes back with a code, which this host exchanges for tokens; else it brings the tokens.
+    package var usesCode = false
 
     package init(id: String, check: Check) {
         self.id = id
@@ -31,7 +49,8 @@ package struct ProviderConfig: Hashable, Sendable {
 
     package static let facebook = (
         profile: "https://graph.facebook.com/me?fields=id,name,email,first_name,last_name,picture",
-        app: "https://graph.facebook.com/app", authorize: "https://www.facebook.com/dialog/oauth"
+        app: "https://graph.facebook.com/app", authorize: "https://www.facebook.com/dialog/oauth",
+        token: "https://graph.facebook.com/oauth/access_token"
     )
 }
 
@@ -40,7 +59,7 @@ extension ProviderConfig {
     func json(of project: String) -> JSONObject {
         var json: JSONObject = [
             "name": .string("projects/\(project)/oauthIdpConfigs/\(id)"), "enabled": .bool(isEnabled),
-            "responseType": ["idToken": true, "code": false],
+            "responseType": ["idToken": .bool(!usesCode), "code": .bool(usesCode)],
         ]
         json["displayName"] = displayName.map(JSONValue.string)
         json["clientSecret"] = clientSecret.map(JSONValue.string)
@@ -71,6 +90,18 @@ extension ProviderConfig {
         displayName = isMeant("displayName") ? fields["displayName"] : old?.displayName
         isEnabled = isMeant("enabled") ? fields.flag("enabled") ?? false : old?.isEnabled ?? false
         clientSecret = isMeant("clientSecret") ? fields["clientSecret"] : old?.clientSecret
+        usesCode = old?.usesCode ?? false
+        let type = fields.message("responseType")
+        let changesType = mask.map { $0.contains { $0.split(separator: ".").first == "responseType" } } ?? true
+        if changesType, let type {
+            usesCode = type.flag("code") ?? false
+            try require(
+                type.flag("idToken") ?? !usesCode != usesCode,
+                "INVALID_OAUTH_RESPONSETYPE : Exactly one of code and idToken has to be true.")
+        }
+        try require(
+            !usesCode || clientSecret != nil,
+            "MISSING_OAUTH_CLIENT_SECRET : The client secret is missing, with which codes are exchanged.")
     }
 
     private static func isInID(_ byte: UInt8) -> Bool {

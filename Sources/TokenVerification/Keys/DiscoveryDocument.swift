@@ -7,6 +7,10 @@ package struct DiscoveryDocument: Hashable, Sendable {
     package var keysAddress: String
     /// Where users sign in; nil for an issuer without such a page.
     package var authorizationAddress: String?
+    /// Where a code is exchanged for tokens; nil for an issuer without codes.
+    package var tokenAddress: String?
+    /// Whether the issuer takes a client's secret in the form alone, and not in the header.
+    package var takesSecretInForm: Bool
 
     private static let limits = OutboundLimits(maxBytes: 1 << 20, silence: .seconds(10), whole: .seconds(20))
 
@@ -30,6 +34,10 @@ package struct DiscoveryDocument: Hashable, Sendable {
         guard document["issuer"]?.isText(issuer) == true else {
             throw KeySourceError("the discovery document is that of another issuer")
         }
-        return DiscoveryDocument(keysAddress: keys, authorizationAddress: document["authorization_endpoint"]?.text)
+        let methods = ((try? document["token_endpoint_auth_methods_supported"]?.elements()) ?? []).compactMap(\.text)
+        return DiscoveryDocument(
+            keysAddress: keys, authorizationAddress: document["authorization_endpoint"]?.text,
+            tokenAddress: document["token_endpoint"]?.text,
+            takesSecretInForm: methods.contains("client_secret_post") && !methods.contains("client_secret_basic"))
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import StrictJSON
 import TextFormats
 
@@ -14,7 +15,7 @@ import _CryptoExtras
 package enum KeyDocument: Hashable, Sendable {
     /// A JSON object of key id → X.509 certificate in PEM.
     case certificates
-    /// A JSON Web Key Set: `{"keys": [{"kid", "kty": "RSA", "n", "e"}]}`.
+    /// A JSON Web Key Set: `{"keys": [{"kid", "kty": "RSA", "n", "e"}]}`, or `{"kid", "kty": "EC", "crv": "P-256", "x", "y"}`.
     case webKeySet
 
     /// Reads the keys. Keys of unknown types are skipped.
@@ -41,17 +42,28 @@ package enum KeyDocument: Hashable, Sendable {
                 throw KeySourceError("the issuer's response has no list of keys")
             }
             for element in elements {
-                guard element["kty"]?.isText("RSA") == true, element["use"]?.isText("sig") ?? true,
-                    element["alg"]?.isText("RS256") ?? true, let keyID = element["kid"]?.text,
-                    let modulus = element["n"]?.text.flatMap({ Base64URL.decode($0.utf8) }),
-                    let exponent = element["e"]?.text.flatMap({ Base64URL.decode($0.utf8) }),
-                    let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
+                guard element["use"]?.isText("sig") ?? true, let keyID = element["kid"]?.text,
+                    let key = Self.key(of: element), element["alg"]?.isText(key.algorithm) ?? true
                 else { continue }
-                keys[keyID] = PublicKey(key)
+                keys[keyID] = key
             }
         }
         guard !keys.isEmpty else { throw KeySourceError("the issuer's response contains no usable key") }
         return KeySet(keys)
+    }
+
+    /// The key of an element of a key set; nil for a type that can't verify tokens.
+    private static func key(of element: JSONNode) -> PublicKey? {
+        func bytes(_ name: String) -> [UInt8]? { element[name]?.text.flatMap { Base64URL.decode($0.utf8) } }
+        if element["kty"]?.isText("RSA") == true, let modulus = bytes("n"), let exponent = bytes("e") {
+            return (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)).map { PublicKey($0) }
+        }
+        if element["kty"]?.isText("EC") == true, element["crv"]?.isText("P-256") == true, let x = bytes("x"),
+            let y = bytes("y")
+        {
+            return (try? P256.Signing.PublicKey(rawRepresentation: x + y)).map { PublicKey($0) }
+        }
+        return nil
     }
 }
 

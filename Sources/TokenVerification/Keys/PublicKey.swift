@@ -1,18 +1,40 @@
 import Crypto
 package import _CryptoExtras
 
-/// An RSA public key that verifies signatures.
+/// A public key that verifies signatures.
 package struct PublicKey: Sendable {
-    private let key: _RSA.Signing.PublicKey
+    private enum Key: Sendable {
+        case rsa(_RSA.Signing.PublicKey)
+        case p256(P256.Signing.PublicKey)
+    }
 
-    package init(_ key: _RSA.Signing.PublicKey) { self.key = key }
+    private let key: Key
 
-    /// Whether the signature is an RS256 signature (RSASSA-PKCS1-v1_5 with SHA-256) of these bytes.
+    package init(_ key: _RSA.Signing.PublicKey) { self.key = .rsa(key) }
+
+    init(_ key: P256.Signing.PublicKey) { self.key = .p256(key) }
+
+    /// `alg` of the tokens that the key signs.
+    package var algorithm: String {
+        switch key {
+        case .rsa: "RS256"
+        case .p256: "ES256"
+        }
+    }
+
+    /// Whether the signature is one of these bytes by the key's algorithm: RSASSA-PKCS1-v1_5 or ECDSA on P-256 (RFC 7518,
+    /// section 3.4: r and s, 32 bytes each), both with SHA-256.
     package func isValid(_ signature: [UInt8], for signed: UnsafeBufferPointer<UInt8>) -> Bool {
         var hash = SHA256()
         hash.update(bufferPointer: UnsafeRawBufferPointer(signed))
-        return key.isValidSignature(
-            .init(rawRepresentation: signature), for: hash.finalize(), padding: .insecurePKCS1v1_5)
+        switch key {
+        case .rsa(let key):
+            return key.isValidSignature(
+                .init(rawRepresentation: signature), for: hash.finalize(), padding: .insecurePKCS1v1_5)
+        case .p256(let key):
+            guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+            return key.isValidSignature(signature, for: hash.finalize())
+        }
     }
 }
 

@@ -13,6 +13,7 @@ package enum TokenRejection: String, Error, Hashable, Sendable, CaseIterable {
     case audience = "the token was issued for another project (aud)"
     case issuer = "the token was issued by another issuer (iss)"
     case subject = "the token's subject (sub) is missing, empty or longer than 128 characters"
+    case app = "the token's app isn't in appCheck.apps of functions.json"
     case expired = "the token has expired (exp)"
     case issuedInFuture = "the token's time of issue (iat) is missing or in the future"
     case authenticatedInFuture = "the token's time of sign-in (auth_time) is missing or in the future"

@@ -20,22 +20,26 @@ package final class TokenVerifier: Sendable {
     private let kind: TokenKind
     private let policy: TokenPolicy
     private let localKeys: LocalKeys
+    private let localSubjects: Set<String>?
     private let remoteKeys: KeyCache?
     private let now: WallClock
     private let cache: VerifiedTokenCache
 
     /// - Parameters:
     ///   - localKeys: The host's own keys, which are looked up first.
+    ///   - localSubjects: Of whom tokens with the host's own keys may be; nil for all.
     ///   - remoteKeys: Google's keys; nil if only the host's own tokens are accepted, as for projects named `demo-…`.
     ///     Its `run()` must be running.
     ///   - now: The time that `exp` and the other times are compared with.
     package init(
-        kind: TokenKind, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), remoteKeys: KeyCache?,
+        kind: TokenKind, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), localSubjects: Set<String>? = nil,
+        remoteKeys: KeyCache?,
         now: @escaping WallClock = systemWallClock
     ) {
         self.kind = kind
         self.policy = policy
         self.localKeys = localKeys
+        self.localSubjects = localSubjects
         self.remoteKeys = remoteKeys
         self.now = now
         self.cache = VerifiedTokenCache()
@@ -87,6 +91,7 @@ package final class TokenVerifier: Sendable {
             let subject = try kind.checkIdentity(token.claims)
             let expires = try kind.checkTimes(token.claims, now: now)
             guard let keyID = token.keyID, !keyID.isEmpty else { throw .noKeyID }
+            if let localSubjects, localKeys[keyID] != nil, !localSubjects.contains(subject) { throw .app }
             let key: PublicKey
             switch lookUp(keyID) {
             case .key(let found): key = found

@@ -14,10 +14,20 @@ package struct OutgoingMessage: Hashable, Sendable {
         case text(TextContent)
     }
 
+    /// How a message leaves. A server that hangs holds up the messages of its own lane alone.
+    package enum Lane: Hashable, Sendable, CaseIterable {
+        case mail, text
+    }
+
     /// Unique, and the same for all attempts.
     package var id: [UInt8]
     /// Nil once it was sent or given up.
     package var content: Content?
+    package var lane: Lane {
+        if case .text = content { return .text }
+        return .mail
+    }
+
     /// Milliseconds since 1970.
     package var createdAt: Int64
     /// When the code in it expires, in seconds since 1970.
@@ -38,6 +48,7 @@ package struct OutgoingMessage: Hashable, Sendable {
 
 package struct MailContent: Hashable, Sendable {
     package var kind: MailAction.Kind
+    /// Empty if there is no such user.
     package var to: String
     package var link: String
     /// The address that the action is about.
@@ -46,6 +57,10 @@ package struct MailContent: Hashable, Sendable {
     package var displayName: String?
     /// The language that the client has asked for, such as `de-CH`.
     package var language: String
+
+    /// Whether it goes through the queue like any other mail and isn't sent: the time of the requests meanwhile doesn't tell
+    /// whether there is such a user.
+    package var isDecoy: Bool { to.isEmpty }
 
     package init(
         _ kind: MailAction.Kind, to: String, link: String, email: String, newEmail: String? = nil,

@@ -83,10 +83,10 @@ final class UserCheck {
         case .message:
             let message = try OutgoingMessage(stored: value)
             if message.content != nil { waitingMessages += 1 }
-            if try users.value(UserKeys.messageDue(UserKeys.hash(in: key), at: message.due)) == nil {
+            if try users.value(UserKeys.messageDue(UserKeys.hash(in: key), message.lane, at: message.due)) == nil {
                 try run.note("a message would never be sent")
             }
-        case .messageDue:
+        case .mailDue, .textDue:
             if try users.message(UserKeys.hash(in: key)) == nil { try run.note("a message that is due is missing") }
         // Compared with the messages when all were seen.
         case .waitingMessages: break

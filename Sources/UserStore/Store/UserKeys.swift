@@ -28,15 +28,19 @@ enum UserKeys {
         case setting
         /// A message, by the hash of its subject.
         case message
-        /// Empty, by the time at which a message is due, and its subject's hash.
-        case messageDue
+        /// Empty, by the time at which a mail is due, and its subject's hash.
+        case mailDue
         /// The number of messages that wait to be sent; missing for 0. There is one such row.
         case waitingMessages
         /// When a consumed App Check token expires, by its hash.
         case consumed
         /// Empty, by time of expiry and hash of a consumed token.
         case consumedExpiry
+        /// As ``mailDue``, for text messages.
+        case textDue
     }
+
+    static func due(_ lane: OutgoingMessage.Lane) -> Kind { lane == .mail ? .mailDue : .textDue }
 
     static func all(_ kind: Kind) -> KeyRange { KeyRange(prefix: [kind.rawValue]) }
 
@@ -51,8 +55,8 @@ enum UserKeys {
     static func message(_ subject: [UInt8]) -> [UInt8] { [Kind.message.rawValue] + subject }
     static let waitingMessages = [Kind.waitingMessages.rawValue]
 
-    static func messageDue(_ subject: [UInt8], at time: Int64) -> [UInt8] {
-        var key = [Kind.messageDue.rawValue]
+    static func messageDue(_ subject: [UInt8], _ lane: OutgoingMessage.Lane, at time: Int64) -> [UInt8] {
+        var key = [due(lane).rawValue]
         KeyBytes.append(UInt64(clamping: time), to: &key)
         return key + subject
     }
@@ -64,7 +68,7 @@ enum UserKeys {
         return writer.bytes
     }
 
-    /// When the message of a key of ``Kind/messageDue`` is due.
+    /// When the message of a key of ``Kind/mailDue`` or ``Kind/textDue`` is due.
     static func dueTime(in key: [UInt8]) -> Int64 {
         Int64(clamping: key.dropFirst().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }

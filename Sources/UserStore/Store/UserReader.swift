@@ -48,15 +48,17 @@ extension UserReader {
         try value(UserKeys.message(subject)).map { try OutgoingMessage(stored: $0) }
     }
 
-    /// The subjects of the messages that are due at a time, the longest due first.
-    package func dueMessages(at now: Int64, limit: Int) throws -> [[UInt8]] {
-        try keys(startingWith: [UserKeys.Kind.messageDue.rawValue], limit: limit)
+    /// The subjects of the messages of a lane that are due at a time, the longest due first.
+    package func dueMessages(_ lane: OutgoingMessage.Lane, at now: Int64, limit: Int) throws -> [[UInt8]] {
+        try keys(startingWith: [UserKeys.due(lane).rawValue], limit: limit)
             .prefix { UserKeys.dueTime(in: $0) <= now }.map(UserKeys.hash)
     }
 
-    /// When the next message is due, in seconds since 1970; nil if there is no message.
-    package func nextMessageTime() throws -> Int64? {
-        try keys(startingWith: [UserKeys.Kind.messageDue.rawValue], limit: 1).first.map(UserKeys.dueTime)
+    /// When the next message of one of the lanes is due, in seconds since 1970; nil if there is no message.
+    package func nextMessageTime(_ lanes: [OutgoingMessage.Lane]) throws -> Int64? {
+        try lanes.compactMap { lane in
+            try keys(startingWith: [UserKeys.due(lane).rawValue], limit: 1).first.map(UserKeys.dueTime)
+        }.min()
     }
 
     /// The number of messages that wait to be sent, or are being sent.

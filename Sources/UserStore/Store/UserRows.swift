@@ -38,12 +38,15 @@ final class UserRows: DataKind {
     ///
     /// - Returns: whether none is left.
     private func sweepMessages(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
-        let range = KeyRange(
-            lower: [UserKeys.Kind.messageDue.rawValue], upper: UserKeys.messageDue([], at: now - Self.messagesKeptFor))
         var left: [[UInt8]] = []
-        try storage.scanKeys(.users, range, reverse: false) { key in
-            left.append(UserKeys.hash(in: key))
-            return left.count < Self.sweptAtOnce
+        for lane in OutgoingMessage.Lane.allCases {
+            let range = KeyRange(
+                lower: [UserKeys.due(lane).rawValue],
+                upper: UserKeys.messageDue([], lane, at: now - Self.messagesKeptFor))
+            try storage.scanKeys(.users, range, reverse: false) { key in
+                left.append(UserKeys.hash(in: key))
+                return left.count < Self.sweptAtOnce
+            }
         }
         guard !left.isEmpty else { return true }
         let transaction = UserTransaction(storage, now: self.now())

@@ -192,10 +192,10 @@ package final class UserTransaction: UserReader {
 
     private func replaceMessage(with new: OutgoingMessage?, _ subject: [UInt8]) throws {
         let old = try message(subject)
-        if let old { remove(UserKeys.messageDue(subject, at: old.due)) }
+        if let old { remove(UserKeys.messageDue(subject, old.lane, at: old.due)) }
         if let new {
             put(UserKeys.message(subject), new.stored)
-            put(UserKeys.messageDue(subject, at: new.due), [])
+            put(UserKeys.messageDue(subject, new.lane, at: new.due), [])
         } else {
             remove(UserKeys.message(subject))
         }

@@ -211,6 +211,9 @@ config = auth.update_oidc_provider_config(config.provider_id, enabled=False)
 check("update_oidc_provider_config", config.enabled is False and config.display_name == "ID", config._data)
 check("list_oidc_provider_configs", config.provider_id in
       [c.provider_id for c in auth.list_oidc_provider_configs().iterate_all()])
+config = auth.update_oidc_provider_config(config.provider_id, client_secret="s", code_response_type=True,
+                                          id_token_response_type=False)
+check("the code flow", (config.code_response_type, config.id_token_response_type) == (True, False), config._data)
 auth.delete_oidc_provider_config(config.provider_id)
 raises("a deleted provider", auth.ConfigurationNotFoundError, auth.get_oidc_provider_config, config.provider_id)
 

@@ -7,7 +7,7 @@
 typedef struct {
     const functions_mail *mail;
     size_t sent;
-    /* Whether the receiver was named: a refusal before that is none of the message, but of this host. */
+    /* Whether the receiver was named. A refusal before that concerns this host, not the message. */
     int has_receiver;
     /* Whether the server has asked for the message. */
     int has_begun;

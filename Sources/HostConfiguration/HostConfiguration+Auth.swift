@@ -56,7 +56,7 @@ extension HostConfiguration {
         package var authorize: String?
         /// Where codes are exchanged for access tokens; nil for none, for Facebook's own address, or for ID tokens.
         package var token: String?
-        /// The name of the client's secret in the file of secrets, with which codes are exchanged; nil where browsers get the
+        /// The name of the client's secret in the file of secrets, with which codes are exchanged; nil if browsers get the
         /// tokens.
         package var secret: String?
 

@@ -9,6 +9,8 @@ typedef struct {
     size_t sent;
     /* Whether the receiver was named. A refusal before that concerns this host, not the message. */
     int has_receiver;
+    /* The second number of the last refusal's enhanced status (RFC 3463), such as 7 of 5.7.1; 0 if it has none. */
+    int subject;
     /* Whether the server has asked for the message. */
     int has_begun;
     /* Whether all of it was handed over. */
@@ -45,6 +47,12 @@ static int note(CURL *curl, curl_infotype type, char *text, size_t size, void *p
     (void)curl;
     transfer *state = pointer;
     if (type == CURLINFO_HEADER_OUT && size >= 5 && memcmp(text, "RCPT ", 5) == 0) state->has_receiver = 1;
+    /* The reply to QUIT comes after it. */
+    if (type == CURLINFO_HEADER_IN && size > 0 && text[0] == '5') {
+        int is_enhanced = size >= 8 && text[4] >= '2' && text[4] <= '5' && text[5] == '.' && text[6] >= '0'
+            && text[6] <= '9' && text[7] == '.';
+        state->subject = is_enhanced ? text[6] - '0' : 0;
+    }
     return 0;
 }
 
@@ -68,7 +76,9 @@ static functions_mail_status status_of(CURLcode code, const transfer *state, lon
     /* 354 asks for the message: a later reply would be the answer to it. */
     if (state->is_complete && (reply < 400 || reply > 599)) return functions_mail_lost;
     /* A wrong password isn't the message's fault, nor is a server that wants another encryption or one first. */
-    if (state->has_receiver && code != CURLE_LOGIN_DENIED && code != CURLE_USE_SSL_FAILED && reply >= 550 && reply <= 559)
+    /* Many servers refuse the sender or this host only once the receiver is named: with 5.7, not with 5.1 or 5.2. */
+    int is_about_message = state->has_receiver && (state->has_begun || state->subject <= 2);
+    if (is_about_message && code != CURLE_LOGIN_DENIED && code != CURLE_USE_SSL_FAILED && reply >= 550 && reply <= 559)
         return functions_mail_refused;
     return functions_mail_failed;
 }

@@ -51,6 +51,10 @@ extension ConfigurationReader {
                     "\"issuer\" is missing; write the provider's issuer, such as https://id.example.com",
                     at: node.offset)
             }
+            if id == "apple.com", object["secret"] != nil {
+                report(
+                    "\"secret\" is of no use: Apple's page answers with ID tokens", at: node.memberOffset("secret"))
+            }
             for key in ["profile", "app", "appID", "authorize", "token"] where object[key] != nil {
                 report(
                     "\"\(key)\" is for providers with access tokens; \(id) has ID tokens", at: node.memberOffset(key))

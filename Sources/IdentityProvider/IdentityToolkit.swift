@@ -30,7 +30,7 @@ package struct IdentityToolkit: Sendable {
     ///   - blocking: The functions that may refuse.
     ///   - delivery: How codes reach users; ``messageSender(logger:sleep:)`` uses it.
     ///   - transport: Reaches identity providers.
-    ///   - logger: Receives the codes of development.
+    ///   - logger: Receives the codes of development, and what providers refuse.
     package init(
         users: UserStore, policy: TokenPolicy, keys: SigningKeys?, passwords: PasswordHasher,
         customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
@@ -56,7 +56,7 @@ package struct IdentityToolkit: Sendable {
         self.blocking = blocking
         providers = IdentityProviders(
             configuration.providers, isDevelopment: policy == .development, users: users, transport: transport,
-            now: now)
+            logger: logger, now: now)
         codes = CodeDelivery(
             isDevelopment: policy == .development, delivery: delivery,
             queue: MessageQueue(users: users, maxWaiting: delivery.maxWaiting, now: now), logger: logger)

@@ -22,9 +22,11 @@ import TextFormats
         /// By code.
         let answers: [String: String]
         let methods: String
+        /// Whether a client that sends its secret in the header isn't recognized.
+        let readsForms: Bool
 
-        init(_ answers: [String: String] = [:], methods: String = "[]") {
-            (self.answers, self.methods) = (answers, methods)
+        init(_ answers: [String: String] = [:], methods: String = "[]", readsForms: Bool = false) {
+            (self.answers, self.methods, self.readsForms) = (answers, methods, readsForms)
         }
 
         func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
@@ -34,6 +36,7 @@ import TextFormats
             case issuer + "/.well-known/openid-configuration":
                 return Self.ok(
                     #"{"issuer":"\#(issuer)","jwks_uri":"\#(issuer)/keys","token_endpoint":"\#(issuer)/token","#
+                        + #""userinfo_endpoint":"\#(issuer)/me","#
                         + #""token_endpoint_auth_methods_supported":\#(methods)}"#)
             case issuer + "/keys":
                 let point = CodeFlowTests.key.publicKey.rawRepresentation
@@ -43,6 +46,11 @@ import TextFormats
                         + #""x":"\#(x)","y":"\#(y)"}]}"#)
             case "https://hub.example.com/me" where request.headers["Authorization"] == "Bearer t-1":
                 return Self.ok(#"{"id":7,"name":"Octo"}"#)
+            case issuer + "/me":
+                let sub = request.headers["Authorization"] == "Bearer thin" ? "u-1" : "u-2"
+                return Self.ok(#"{"sub":"\#(sub)","name":"Hana","email":"hana@example.com","email_verified":true}"#)
+            case issuer + "/token" where readsForms && request.headers["Authorization"] != nil:
+                return OutboundResponse(status: 401, body: Array(#"{"error":"invalid_client"}"#.utf8))
             case issuer + "/token", "https://hub.example.com/token":
                 let code = FormFields.values(request.body ?? [])["code"] ?? ""
                 guard let answer = answers[code] else {
@@ -60,6 +68,7 @@ import TextFormats
 
     private static var configuration: SignInConfiguration {
         var configuration = SignInConfiguration()
+        configuration.publicAddress = "https://auth.example.com"
         var open = ProviderConfig(id: "oidc.id", check: .openID(issuer: issuer, clientIDs: ["web", "ios"]))
         (open.usesCode, open.clientSecret) = (true, secret)
         var addresses = ProviderConfig.ProfileAddresses(profile: "https://hub.example.com/me")
@@ -91,32 +100,43 @@ import TextFormats
 
     /// Signs in as the page of the web SDK does: the address that the provider returned to has the code.
     private func enter(
-        _ providers: Providers, _ provider: String, _ fields: [String: String]
+        _ providers: Providers, _ provider: String, _ fields: [String: String], more: String = "",
+        page: String = "https://auth.example.com/emulator/auth/handler"
     ) async throws -> SignInHost.Answer {
         try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) {
-            host in
-            let query = fields.merging(["providerId": provider]) { $1 }
-                .map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
-            return try await host.account(
-                "signInWithIdp",
-                #"{"requestUri":"https://auth.example.com/emulator/auth/handler?\#(query)","returnSecureToken":true}"#)
+            host in try await Self.enter(host, provider, fields, more: more, page: page)
         }
+    }
+
+    private static func enter(
+        _ host: SignInHost, _ provider: String, _ fields: [String: String], more: String = "",
+        page: String = "https://auth.example.com/emulator/auth/handler"
+    ) async throws -> SignInHost.Answer {
+        let query = fields.merging(["providerId": provider]) { $1 }
+            .map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
+        return try await host.account(
+            "signInWithIdp", #"{"requestUri":"\#(page)?\#(query)","returnSecureToken":true\#(more)}"#)
     }
 
     @Test func aCodeIsExchangedForTheTokens() async throws {
         let token = try Self.token("ES256", nonce: "n")
-        let providers = Providers(["c-1": #"{"id_token":"\#(token)","access_token":"a","refresh_token":"r"}"#])
-        let answer = try await enter(providers, "oidc.id", ["code": "c-1", "nonce": "n"])
+        let providers = Providers([
+            "c-1": #"{"id_token":"\#(token)","access_token":"a","refresh_token":"r","expires_in":60}"#
+        ])
+        let answer = try await enter(
+            providers, "oidc.id", ["code": "c-1", "nonce": "n", "code_verifier": "v"],
+            more: #","returnRefreshToken":true"#)
         #expect(answer.status == 200, "\(answer.body)")
         #expect(answer.body["federatedId"]?.text == "u-1")
         #expect(answer.body["oauthIdToken"]?.text == token)
         #expect(answer.body["oauthAccessToken"]?.text == "a")
         #expect(answer.body["oauthRefreshToken"]?.text == "r")
+        #expect(try answer.body["oauthExpireIn"]?.integer() == 60)
         let request = try #require(providers.asked.withLock { $0.first { $0.address.hasSuffix("/token") } })
         #expect(
             FormFields.values(request.body ?? []) == [
                 "grant_type": "authorization_code", "code": "c-1",
-                "redirect_uri": "https://auth.example.com/emulator/auth/handler",
+                "redirect_uri": "https://auth.example.com/emulator/auth/handler", "code_verifier": "v",
             ])
         // RFC 6749, section 2.3.1: both are encoded before they are joined.
         #expect(request.headers["Authorization"] == "Basic " + Base64.encode(Array("web:s%25cret".utf8)))
@@ -131,6 +151,53 @@ import TextFormats
         let form = FormFields.values(request.body ?? [])
         #expect(form["client_id"] == "web")
         #expect(form["client_secret"] == Self.secret)
+    }
+
+    @Test func aProviderThatReadsFormsAloneIsFound() async throws {
+        let token = try Self.token("ES256")
+        let providers = Providers(["c": #"{"id_token":"\#(token)","refresh_token":"r"}"#], readsForms: true)
+        let answer = try await enter(providers, "oidc.id", ["code": "c"])
+        #expect(answer.status == 200)
+        // Who doesn't ask for it gets no credential that lives long.
+        #expect(answer.body["oauthRefreshToken"] == nil)
+        #expect(providers.asked.withLock { $0.count { $0.address.hasSuffix("/token") } } == 2)
+    }
+
+    @Test(arguments: [
+        "http://localhost:3000/callback", "https://auth.example.com/emulator/auth/handler/x", "app://shop",
+    ]) func aCodeForAnotherPageIsRefused(_ page: String) async throws {
+        let token = try Self.token("ES256")
+        let providers = Providers(["c": #"{"id_token":"\#(token)"}"#])
+        let answer = try await enter(providers, "oidc.id", ["code": "c"], page: page)
+        #expect(answer.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE : Codes are for the page") == true)
+        #expect(providers.asked.withLock { !$0.contains { $0.address.hasSuffix("/token") } })
+    }
+
+    @Test func whatTheIDTokenLacksIsAskedFor() async throws {
+        let token = try Self.token("ES256")
+        let thin = Providers(["c": #"{"id_token":"\#(token)","access_token":"thin"}"#])
+        #expect(try await enter(thin, "oidc.id", ["code": "c"]).body["email"]?.text == "hana@example.com")
+        // Another user's profile.
+        let other = Providers(["c": #"{"id_token":"\#(token)","access_token":"other"}"#])
+        let answer = try await enter(other, "oidc.id", ["code": "c"])
+        #expect(answer.status == 200)
+        #expect(answer.body["email"] == nil)
+    }
+
+    @Test func whatTheHostGotForACodeCanBeLinked() async throws {
+        let providers = Providers(["c": #"{"access_token":"t-1"}"#])
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: providers) {
+            host throws in
+            let first = try await Self.enter(host, "hub.example", ["code": "c"])
+            #expect(first.status == 200)
+            let uid = try #require(first.body["localId"]?.text)
+            let idToken = try #require(first.body["idToken"]?.text)
+            _ = try await host.account("update", #"{"idToken":"\#(idToken)","deleteProvider":["hub.example"]}"#)
+            // As clients link the credential of a sign-in.
+            let linked = try await Self.enter(
+                host, "hub.example", ["access_token": "t-1"], more: #","idToken":"\#(idToken)""#)
+            #expect(linked.body["localId"]?.text == uid, "\(linked.body)")
+        }
     }
 
     @Test func aRefusedCodeIsExplained() async throws {
@@ -170,8 +237,10 @@ import TextFormats
             try await enter(Providers(), provider, ["id_token": token]).status
         }
         #expect(try await status("oidc.implicit", try Self.token("ES256")) == 200)
-        #expect(try await status("oidc.id", try Self.token("HS256", keyID: nil)) == 200)
-        // No secret, another key, another algorithm, a broken signature.
+        let own = try Self.token("HS256", keyID: nil)
+        #expect(try await enter(Providers(["c": #"{"id_token":"\#(own)"}"#]), "oidc.id", ["code": "c"]).status == 200)
+        // Not got for a code, no secret, another key, another algorithm, a broken signature.
+        #expect(try await status("oidc.id", own) == 400)
         #expect(try await status("oidc.implicit", try Self.token("HS256")) == 400)
         #expect(try await status("oidc.implicit", try Self.token("ES256", keyID: "big")) == 400)
         #expect(try await status("oidc.implicit", try Self.token("ES256", keyID: nil)) == 400)
@@ -199,6 +268,10 @@ import TextFormats
             #expect(plain.body["responseType"]?["idToken"]?.isTrue == true)
             let noSecret = try await make("oidc.c", #","responseType":{"code":true}"#)
             #expect(noSecret.body.errorMessage?.hasPrefix("MISSING_OAUTH_CLIENT_SECRET") == true)
+            let half = try await host.send(
+                path + "/oidc.a?updateMask=responseType.code", method: .patch,
+                json: #"{"responseType":{"code":true,"idToken":true}}"#, headers: [.authorization: "Bearer server"])
+            #expect(half.body["responseType"]?["code"]?.isTrue == true)
             let both = try await make("oidc.c", #","clientSecret":"s","responseType":{"code":true,"idToken":true}"#)
             #expect(both.body.errorMessage?.hasPrefix("INVALID_OAUTH_RESPONSETYPE") == true)
         }

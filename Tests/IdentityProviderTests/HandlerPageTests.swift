@@ -110,6 +110,11 @@ import TokenVerification
         let fields = try await departure("oidc.codes")
         #expect(fields["response_type"] == "code")
         #expect(fields["nonce"] == "yes")
+        let page = try await open(
+            [
+                "apiKey": "k", "providerId": "oidc.codes", "eventId": "1", "redirectUrl": "https://shop.example.com/in",
+            ])
+        #expect(page.text.contains(#"data-code="true""#))
         #expect(try await open(["state": "s", "code": "c-1"]).text.contains("fields.code"))
         let form = try await open([:], method: .post, form: "state=s&code=c-1")
         #expect(form.text.contains("code=c-1"))

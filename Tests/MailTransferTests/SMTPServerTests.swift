@@ -63,7 +63,12 @@ import X509
 
     @Test func repliesDecideWhetherAMailIsRetried() async throws {
         var behaviour = MailServer.Behaviour()
-        behaviour.refused = ["gone@example.com": "550 5.1.1 unknown", "full@example.com": "452 4.2.2 full"]
+        behaviour.refused = [
+            "gone@example.com": "550 5.1.1 unknown", "moved@example.com": "550 unknown",
+            "full@example.com": "452 4.2.2 full",
+            // Postfix says it of the sender or this host, once it knows the receiver.
+            "far@example.com": "554 5.7.1 Relay access denied",
+        ]
         behaviour.replies = ["451 4.3.0 later", "554 5.6.0 spam", ""]
         try await MailServer.run(behaviour) { server throws in
             func kind(_ to: String) async throws -> String {
@@ -74,7 +79,9 @@ import X509
                 }
             }
             #expect(try await kind("gone@example.com") == "refused")
+            #expect(try await kind("moved@example.com") == "refused")
             #expect(try await kind("full@example.com") == "failed")
+            #expect(try await kind("far@example.com") == "failed")
             #expect(try await kind("ada@example.com") == "failed")
             #expect(try await kind("ada@example.com") == "refused")
             #expect(try await kind("ada@example.com") == "lost")

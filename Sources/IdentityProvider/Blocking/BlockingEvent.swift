@@ -10,6 +10,9 @@ struct SignInMethod: Sendable {
     var profile: JSONObject?
     var idToken: String?
     var accessToken: String?
+    var refreshToken: String?
+    /// When the access token expires, in seconds from now.
+    var expiresIn: Int64?
 
     init(_ name: String, secondFactor: String? = nil) {
         self.name = name
@@ -39,6 +42,8 @@ extension IdentityToolkit {
             event["raw_user_info"] = method.profile.map(JSONValue.object)
             event["oauth_id_token"] = method.idToken.map(JSONValue.string)
             event["oauth_access_token"] = method.accessToken.map(JSONValue.string)
+            event["oauth_refresh_token"] = method.refreshToken.map(JSONValue.string)
+            event["oauth_expires_in"] = method.expiresIn.map { .integer($0) }
         }
         return event
     }

@@ -30,6 +30,7 @@ struct CodeDelivery: Sendable {
 
     /// Tells developers why no mail comes, where clients may not know. It takes as long as the other.
     func announceDecoy(_ action: MailAction, link: String) {
+        queue.wake.raise()
         guard isDevelopment else { return }
         logger.notice(
             "no mail is sent: no user has its address",

@@ -72,7 +72,6 @@ extension IdentityToolkit {
             }
             return (action, isReal)
         }
-        if isSent { codes.queue.wake.raise() }
         var answer: JSONObject = [
             "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(action.email),
         ]
@@ -159,13 +158,14 @@ extension IdentityToolkit {
             hash: Secrets.hash(Secrets.text()))
     }
 
-    /// Does what ``issue(_:code:isSent:newEmail:origin:continueURL:in:)`` does, for nothing: the time shows no account.
+    /// Does what ``issue(_:code:isSent:newEmail:origin:continueURL:in:)`` does, for nothing: the time hardly shows whether there is an account.
     private func issueDecoy(
         _ action: MailAction, code: String, isSent: Bool, origin: CallOrigin, continueURL: String?,
         in transaction: UserTransaction
     ) throws {
         insertDecoy(in: transaction)
-        let subject = MessageSubject(action)
+        // Of its own: a user who signs up meanwhile gets their mail.
+        let subject = MessageSubject(action, isDecoy: true)
         guard isSent, MailAddress(action.receiver) != nil,
             try !codes.queue.hasRecent(subject, in: transaction, now: transaction.seconds)
         else { return }

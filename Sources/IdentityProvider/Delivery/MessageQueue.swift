@@ -85,8 +85,13 @@ struct MessageQueue: Sendable {
         in transaction: UserTransaction
     ) throws {
         var leased = 0
-        for subject in try transaction.dueMessages(lane, at: time, limit: lookedAtOnce) {
-            guard var message = try transaction.message(subject) else { continue }
+        for (subject, due) in try transaction.dueMessages(lane, at: time, limit: lookedAtOnce) {
+            guard var message = try transaction.message(subject), message.lane == lane, message.due == due else {
+                // Earlier versions had one lane.
+                try transaction.repairDue(subject, lane, at: due)
+                step.isChange = true
+                continue
+            }
             if let content = message.content {
                 guard leased < limit else { continue }
                 if end(of: message) <= time {
@@ -174,8 +179,9 @@ struct MessageSubject: Hashable, Sendable {
     let hash: [UInt8]
 
     /// The same action for the same addresses.
-    init(_ action: MailAction) {
-        hash = Secrets.hash("mail \(action.kind.rawValue) \(action.email) \(action.newEmail ?? "")")
+    init(_ action: MailAction, isDecoy: Bool = false) {
+        hash = Secrets.hash(
+            "\(isDecoy ? "decoy" : "mail") \(action.kind.rawValue) \(action.email) \(action.newEmail ?? "")")
     }
 
     /// - Parameter address: the client's: the request of another client doesn't hold up its code.

@@ -27,6 +27,11 @@ extension IdentityToolkit {
             ? try await choicePage(provider, call) : try await departurePage(provider, call)
     }
 
+    /// The page of this host that providers send browsers to.
+    func handlerAddress(_ call: SignInCall) -> String {
+        (configuration.publicAddress ?? call.origin.base) + "/emulator/auth/handler"
+    }
+
     /// The parameters that were checked, for the page's script: of repeated ones it might read others.
     private func asked(_ call: SignInCall) -> String {
         let fields = call.query.sorted { $0.key < $1.key }
@@ -89,11 +94,11 @@ extension IdentityToolkit {
                     "Its discovery document has no authorization_endpoint, or the provider no \"authorize\" in auth.providers."
             )
         }
-        let base = configuration.publicAddress ?? call.origin.base
-        let request = AuthorizationRequest(config, at: endpoint, handler: base + "/emulator/auth/handler", call)
+        let request = AuthorizationRequest(config, at: endpoint, handler: handlerAddress(call), call)
         let body = """
             <p id="problem" role="alert" data-address="\(Page.escaped(request.address))" \
-            data-asked="\(asked(call))" data-nonce="\(request.hasNonce)">Going on to \(Page.escaped(provider))</p>
+            data-asked="\(asked(call))" data-nonce="\(request.hasNonce)" \
+            data-code="\(config.usesCode)">Going on to \(Page.escaped(provider))</p>
             """
         return Page(title: "Sign-in", body: body, script: Self.departureScript).response
     }
@@ -181,21 +186,35 @@ extension IdentityToolkit {
         }
         function secret() { return hexadecimal(crypto.getRandomValues(new Uint8Array(24))); }
         var page = document.getElementById('problem');
-        var state = secret(), nonce = secret();
+        var state = secret(), nonce = secret(), verifier = secret();
+        function hash(text) {
+          return crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+            .then(function (digest) { return new Uint8Array(digest); });
+        }
+        function base64URL(bytes) {
+          return btoa(String.fromCharCode.apply(null, bytes)).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=/g, '');
+        }
         if (!crypto.subtle) page.textContent = 'Sign-in needs https.';
-        else crypto.subtle.digest('SHA-256', new TextEncoder().encode(nonce)).then(function (digest) {
-          sessionStorage['functions-host:sign-in:' + state] = JSON.stringify({ asked: page.dataset.asked, nonce: nonce });
+        else Promise.all([hash(nonce), hash(verifier)]).then(function (hashes) {
+          sessionStorage['functions-host:sign-in:' + state] =
+            JSON.stringify({ asked: page.dataset.asked, nonce: nonce, verifier: verifier });
           var address = new URL(page.dataset.address);
           address.searchParams.set('state', state);
-          if (page.dataset.nonce === 'true') address.searchParams.set('nonce', hexadecimal(new Uint8Array(digest)));
+          if (page.dataset.nonce === 'true') address.searchParams.set('nonce', hexadecimal(hashes[0]));
+          if (page.dataset.code === 'true') {
+            address.searchParams.set('code_challenge', base64URL(hashes[1]));
+            address.searchParams.set('code_challenge_method', 'S256');
+          }
           location.replace(address.href);
         });
 
         """
 
     private static let returnScript = """
-        var answer = new URLSearchParams(
-          document.getElementById('problem').dataset.answer || location.hash.slice(1) || location.search);
+        // Facebook has a fragment beside the query.
+        var answers = [document.getElementById('problem').dataset.answer, location.hash.slice(1), location.search]
+          .map(function (text) { return new URLSearchParams(text); });
+        var answer = answers.find(function (one) { return one.get('state'); }) || answers[0];
         var key = 'functions-host:sign-in:' + answer.get('state');
         var kept = sessionStorage[key];
         delete sessionStorage[key];
@@ -207,7 +226,10 @@ extension IdentityToolkit {
           var fields = { providerId: asked.get('providerId'), nonce: kept.nonce };
           if (answer.get('id_token')) fields.id_token = answer.get('id_token');
           if (answer.get('access_token')) fields.access_token = answer.get('access_token');
-          if (answer.get('code')) fields.code = answer.get('code');
+          if (answer.get('code')) {
+            fields.code = answer.get('code');
+            fields.code_verifier = kept.verifier;
+          }
           var code = !answer.get('error') ? null
             : answer.get('error') === 'access_denied' || /cancel/.test(answer.get('error')) ? 'auth/user-cancelled'
             : 'auth/invalid-credential';

@@ -1,3 +1,4 @@
+import Logging
 import OutboundHTTP
 import StrictJSON
 import TextFormats
@@ -5,34 +6,73 @@ import TokenVerification
 
 /// Exchanges the code that a browser brings back from a provider for the user's tokens (RFC 6749, section 4.1.3).
 ///
-/// The client's secret never leaves this host, and a code is of no use without it.
+/// The provider gives them for the code, the address that it was sent to, which is this host's page alone, the client's
+/// secret, which never leaves this host, and the verifier, which the window has that left for the provider (RFC 7636).
 struct CodeExchange: Sendable {
     struct Tokens: Hashable, Sendable {
         var idToken: String?
         var accessToken: String?
         var refreshToken: String?
+        /// When the access token expires, in seconds from now.
+        var expiresIn: Int64?
+    }
+
+    /// How the secret is sent.
+    enum SecretPlace: Hashable, Sendable, CaseIterable {
+        /// RFC 6749, section 2.3.1: what a server must support.
+        case header
+        case form
     }
 
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
 
+    let provider: String
     /// The provider's token endpoint.
     let address: String
     let clientID: String
     let clientSecret: String
-    /// Whether the secret goes into the form: not all providers read the header.
-    let putsSecretInForm: Bool
+    /// In the order in which they are tried: some providers read one only, and don't say which.
+    let places: [SecretPlace]
+    let logger: Logger
 
-    /// - Parameter redirectAddress: the address that the provider sent the browser to, which must be that of the request for
-    ///   the code.
+    /// - Parameters:
+    ///   - redirectAddress: the page that the provider sent the browser to.
+    ///   - verifier: the text whose hash the request for the code had.
     /// - Throws: an ``IdentityToolkitError``.
     func tokens(
-        for code: String, redirectAddress: String, by transport: some OutboundTransport
+        for code: String, redirectAddress: String, verifier: String?, by transport: some OutboundTransport
     ) async throws(IdentityToolkitError) -> Tokens {
         var fields = [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectAddress)]
+        if let verifier { fields.append(("code_verifier", verifier)) }
+        var reason = ""
+        for place in places {
+            let response = try await ask(fields, place, by: transport)
+            let answer = (try? JSONValue(parsing: response.body))?.objectValue
+            // GitHub's refusals have the status 200.
+            if response.status == 200, let answer, answer["error"] == nil {
+                return Tokens(
+                    idToken: answer["id_token"]?.stringValue, accessToken: answer["access_token"]?.stringValue,
+                    refreshToken: answer["refresh_token"]?.stringValue,
+                    expiresIn: answer["expires_in"]?.intValue.map(Int64.init))
+            }
+            reason = answer?["error"]?.stringValue ?? "the status is \(response.status)"
+            // The client wasn't recognized, so the code is still good.
+            guard response.status == 401 || reason == "invalid_client" else { break }
+        }
+        // Such as a secret that has expired, which the operator has to replace.
+        logger.warning(
+            "a provider refuses a code", metadata: ["auth.provider": "\(provider)", "error": "\(reason)"])
+        throw IdentityToolkitError("INVALID_IDP_RESPONSE : The provider doesn't accept the code: \(reason)")
+    }
+
+    private func ask(
+        _ fields: [(String, String)], _ place: SecretPlace, by transport: some OutboundTransport
+    ) async throws(IdentityToolkitError) -> OutboundResponse {
+        var fields = fields
         var headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
-        if putsSecretInForm {
-            fields += [("client_id", clientID), ("client_secret", clientSecret)]
-        } else {
+        switch place {
+        case .form: fields += [("client_id", clientID), ("client_secret", clientSecret)]
+        case .header:
             let login = PercentEncoding.encoded(clientID) + ":" + PercentEncoding.encoded(clientSecret)
             headers["Authorization"] = "Basic " + Base64.encode(Array(login.utf8))
         }
@@ -45,14 +85,14 @@ struct CodeExchange: Sendable {
             throw IdentityToolkitError.unavailable
         }
         guard response.status < 500 else { throw IdentityToolkitError.unavailable }
-        let answer = (try? JSONValue(parsing: response.body))?.objectValue
-        // GitHub's refusals have the status 200.
-        guard response.status == 200, let answer, answer["error"] == nil else {
-            let reason = answer?["error"]?.stringValue ?? "the status is \(response.status)"
-            throw IdentityToolkitError("INVALID_IDP_RESPONSE : The provider doesn't accept the code: \(reason)")
-        }
-        return Tokens(
-            idToken: answer["id_token"]?.stringValue, accessToken: answer["access_token"]?.stringValue,
-            refreshToken: answer["refresh_token"]?.stringValue)
+        return response
+    }
+}
+
+extension CodeExchange.SecretPlace {
+    /// - Parameter methods: what an issuer says of itself; empty if it says nothing.
+    static func places(_ methods: [String]) -> [Self] {
+        if methods.contains("client_secret_basic") { return [.header] }
+        return methods.contains("client_secret_post") ? [.form] : allCases
     }
 }

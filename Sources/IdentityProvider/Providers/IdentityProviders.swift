@@ -1,3 +1,4 @@
+import Logging
 import OutboundHTTP
 import StrictJSON
 import Synchronization
@@ -10,6 +11,7 @@ package final class IdentityProviders: Sendable {
     private let configured: [String: ProviderConfig]
     private let users: UserStore
     private let transport: any OutboundTransport
+    private let logger: Logger
     private let now: WallClock
     /// By issuer.
     private let keys = Mutex<[String: IssuerKeys]>([:])
@@ -25,12 +27,13 @@ package final class IdentityProviders: Sendable {
     /// - Parameter isDevelopment: accepts unsigned claims too, as the emulator does.
     init(
         _ configured: [ProviderConfig], isDevelopment: Bool, users: UserStore, transport: any OutboundTransport,
-        now: @escaping WallClock
+        logger: Logger, now: @escaping WallClock
     ) {
         self.configured = Dictionary(configured.map { ($0.id, $0) }) { first, _ in first }
         self.isDevelopment = isDevelopment
         self.users = users
         self.transport = transport
+        self.logger = logger
         self.now = now
     }
 
@@ -40,8 +43,9 @@ package final class IdentityProviders: Sendable {
     ///   - assertion: gets the tokens for its code.
     ///   - isLinking: whether the account is to be linked to a user who is signed in. Clients do that with the token of a
     ///     sign-in that was refused, because its address has another account, and no longer have its nonce.
+    ///   - handler: this host's page, which providers send browsers to.
     func profile(
-        _ assertion: inout ProviderAssertion, isLinking: Bool, from address: String
+        _ assertion: inout ProviderAssertion, isLinking: Bool, from address: String, handler: String
     ) async throws -> ProviderProfile {
         if isDevelopment, let claims = try unverifiedClaims(assertion) { return try ProviderProfile(claims: claims) }
         guard let config = try await config(assertion.provider), config.isEnabled else {
@@ -49,19 +53,25 @@ package final class IdentityProviders: Sendable {
             throw IdentityToolkitError(
                 "OPERATION_NOT_ALLOWED : The identity provider configuration is not found.")
         }
-        let isExchanged = try await exchange(&assertion, config)
+        let isExchanged = try await exchange(&assertion, config, handler)
+        let time = now()
+        let token = assertion.idToken ?? assertion.accessToken
+        let hash = Secrets.hash("\(address) \(token ?? "")")
+        /// Whether the client has got the token from this host, or presented it with its nonce, a short while ago.
+        let isKnown = isLinking && assertion.nonce == nil && presented.take(hash, at: time)
+        func remember() { if isExchanged || assertion.nonce != nil { presented.add(hash, at: time) } }
         switch config.check {
         case .openID(let issuer, let clientIDs):
             let text = try require(
                 assertion.idToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an id_token.")
-            let hash = Secrets.hash("\(address) \(text)")
-            let time = now()
-            let token = try await OpenIDToken(
-                verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce,
-                isKnown: isLinking && assertion.nonce == nil && presented.take(hash, at: time),
-                keys: keys(of: issuer), clientSecret: config.usesCode ? config.clientSecret : nil, now: time)
-            if assertion.nonce != nil { presented.add(hash, at: time) }
-            return try ProviderProfile(claims: token.claims)
+            // Who has the secret could sign tokens for anyone: those that clients bring aren't verified by it.
+            let verified = try await OpenIDToken(
+                verifying: text, issuer: issuer, clientIDs: clientIDs, nonce: assertion.nonce, isKnown: isKnown,
+                keys: keys(of: issuer), clientSecret: isExchanged || isKnown ? config.clientSecret : nil, now: time)
+            remember()
+            return try ProviderProfile(
+                claims: isExchanged
+                    ? try await claims(verified.claims, of: issuer, with: assertion.accessToken) : verified.claims)
         case .profile(let addresses):
             let token = try require(
                 assertion.accessToken, "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs an access_token.")
@@ -73,21 +83,28 @@ package final class IdentityProviders: Sendable {
             } else {
                 // The app of a token that the client brings isn't known.
                 try require(
-                    isExchanged || !config.usesCode,
+                    isExchanged || isKnown || !config.usesCode,
                     "INVALID_IDP_RESPONSE : Sign-in with \(config.id) needs a code: its access tokens don't tell for whom."
                 )
             }
-            return try ProviderProfile(claims: Self.openID(try await fetch(addresses.profile, token)))
+            let profile = try await fetch(addresses.profile, token)
+            remember()
+            return try ProviderProfile(claims: Self.openID(profile))
         }
     }
 
     /// Gets the tokens for the code of an assertion, if it has nothing better.
     ///
     /// - Returns: whether it had a code, so that its tokens are for this client.
-    private func exchange(_ assertion: inout ProviderAssertion, _ config: ProviderConfig) async throws -> Bool {
+    private func exchange(
+        _ assertion: inout ProviderAssertion, _ config: ProviderConfig, _ handler: String
+    ) async throws -> Bool {
         guard config.usesCode, let secret = config.clientSecret, let code = assertion.code, assertion.idToken == nil,
             assertion.accessToken == nil
         else { return false }
+        // A code that the provider sent elsewhere may be another user's.
+        try require(
+            assertion.page == handler, "INVALID_IDP_RESPONSE : Codes are for the page \(handler), not for requestUri.")
         let exchange: CodeExchange?
         switch config.check {
         case .openID(let issuer, let clientIDs):
@@ -95,21 +112,38 @@ package final class IdentityProviders: Sendable {
             do { document = try await self.document(of: issuer) } catch { throw IdentityToolkitError.unavailable }
             exchange = document.tokenAddress.map {
                 CodeExchange(
-                    address: $0, clientID: clientIDs.first ?? "", clientSecret: secret,
-                    putsSecretInForm: document.takesSecretInForm)
+                    provider: config.id, address: $0, clientID: clientIDs.first ?? "", clientSecret: secret,
+                    places: CodeExchange.SecretPlace.places(document.secretMethods), logger: logger)
             }
         case .profile(let addresses):
             exchange = addresses.token.map {
                 CodeExchange(
-                    address: $0, clientID: addresses.appID ?? "", clientSecret: secret, putsSecretInForm: true)
+                    provider: config.id, address: $0, clientID: addresses.appID ?? "", clientSecret: secret,
+                    places: [.form], logger: logger)
             }
         }
         let tokens = try await require(
             exchange, "INVALID_IDP_RESPONSE : \(config.id) has no token endpoint."
-        ).tokens(for: code, redirectAddress: assertion.redirectAddress, by: transport)
+        ).tokens(for: code, redirectAddress: handler, verifier: assertion.codeVerifier, by: transport)
         (assertion.idToken, assertion.accessToken) = (tokens.idToken, tokens.accessToken)
-        assertion.refreshToken = tokens.refreshToken
+        (assertion.refreshToken, assertion.expiresIn) = (tokens.refreshToken, tokens.expiresIn)
         return true
+    }
+
+    /// The claims of an ID token, with those that the issuer gives at its profile address alone (OpenID Connect Core,
+    /// section 5.4: it may leave out of the token what an access token can ask for).
+    private func claims(
+        _ claims: JSONObject, of issuer: String, with accessToken: String?
+    ) async throws -> JSONObject {
+        guard let accessToken, claims["email"] == nil || claims["name"] == nil,
+            let address = try? await document(of: issuer).profileAddress
+        else { return claims }
+        let profile = try await fetch(address, accessToken)
+        // Section 5.3.2: else the profile isn't this user's.
+        guard profile["sub"] == claims["sub"] else { return claims }
+        var all = claims
+        for (name, value) in profile where claims[name] == nil { all[name] = value }
+        return all
     }
 
     // MARK: Development

@@ -6,7 +6,7 @@ extension IdentityToolkit {
     func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
         var assertion = try ProviderAssertion(call)
         let profile = try await providers.profile(
-            &assertion, isLinking: call["idToken"] != nil, from: call.origin.address)
+            &assertion, isLinking: call["idToken"] != nil, from: call.origin.address, handler: handlerAddress(call))
         let provider = assertion.provider
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         var answer = try profile.answer(of: provider)
@@ -15,11 +15,16 @@ extension IdentityToolkit {
         let accessToken =
             assertion.accessToken ?? (isDevelopment ? "FirebaseAuthEmulatorFakeAccessToken_\(provider)" : nil)
         answer["oauthAccessToken"] = accessToken.map(JSONValue.string)
-        answer["oauthRefreshToken"] = assertion.refreshToken.map(JSONValue.string)
+        answer["oauthExpireIn"] = assertion.expiresIn.map { .integer($0) }
+        // It lives long: a browser has no use for it.
+        if call.fields.flag("returnRefreshToken") == true {
+            answer["oauthRefreshToken"] = assertion.refreshToken.map(JSONValue.string)
+        }
         var method = SignInMethod(provider)
         (method.profile, method.idToken, method.accessToken) = (
             profile.claims, assertion.idToken, assertion.accessToken
         )
+        (method.refreshToken, method.expiresIn) = (assertion.refreshToken, assertion.expiresIn)
         let newID = Secrets.id()
         let result: SignInResult<UserRecord>
         do {

@@ -12,7 +12,7 @@ struct OpenIDToken {
     /// - Parameters:
     ///   - isKnown: whether the token was presented with its nonce before, so that it may come without.
     ///   - keys: the issuer's.
-    ///   - clientSecret: some issuers sign tokens of the code flow with it (HS256); nil to refuse these.
+    ///   - clientSecret: some issuers sign the tokens for codes with it (HS256); nil to refuse these.
     ///   - nonce: what the client had the provider put into the token, before hashing: only the client knows it.
     /// - Throws: an ``IdentityToolkitError``.
     init(
@@ -55,7 +55,7 @@ struct OpenIDToken {
         }
         let isValid: Bool
         if token.algorithm == "HS256" {
-            guard let clientSecret else { throw invalid("HS256 is for providers with a client secret") }
+            guard let clientSecret else { throw invalid("HS256 is for tokens that this host got for a code") }
             let key = SymmetricKey(data: Array(clientSecret.utf8))
             isValid = copy.withUTF8 { bytes in
                 HMAC<SHA256>.isValidAuthenticationCode(
@@ -68,9 +68,11 @@ struct OpenIDToken {
             do throws(KeySourceError) { key = try await keys.key(keyID) } catch {
                 throw IdentityToolkitError.unavailable
             }
-            guard let key, key.algorithm == token.algorithm else { throw invalid(TokenRejection.unknownKey.message) }
+            guard let key else { throw invalid(TokenRejection.unknownKey.message) }
             isValid = copy.withUTF8 { bytes in
-                key.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]))
+                key.isValid(
+                    token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount]),
+                    algorithm: token.algorithm)
             }
         }
         guard isValid else { throw invalid(TokenRejection.signature.message) }

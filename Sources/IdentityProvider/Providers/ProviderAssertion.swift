@@ -8,10 +8,14 @@ struct ProviderAssertion: Sendable {
     var idToken: String?
     var accessToken: String?
     var refreshToken: String?
+    /// When the access token expires, in seconds from now.
+    var expiresIn: Int64?
     /// What a browser brings back in place of tokens.
-    var code: String?
-    /// Where the provider sent the browser with the code.
-    let redirectAddress: String
+    let code: String?
+    /// The text whose hash the request for the code had.
+    let codeVerifier: String?
+    /// The page that the provider sent the browser to.
+    let page: String
     /// What the client had the provider put into the token, before hashing.
     let nonce: String?
 
@@ -28,7 +32,8 @@ struct ProviderAssertion: Sendable {
         idToken = value("id_token")
         accessToken = value("access_token")
         code = value("code")
-        redirectAddress = String(address.text.prefix { $0 != "?" && $0 != "#" })
+        codeVerifier = value("code_verifier")
+        page = String(address.text.prefix { $0 != "?" && $0 != "#" })
         nonce = values["nonce"]
     }
 }

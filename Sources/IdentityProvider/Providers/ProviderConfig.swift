@@ -90,15 +90,16 @@ extension ProviderConfig {
         displayName = isMeant("displayName") ? fields["displayName"] : old?.displayName
         isEnabled = isMeant("enabled") ? fields.flag("enabled") ?? false : old?.isEnabled ?? false
         clientSecret = isMeant("clientSecret") ? fields["clientSecret"] : old?.clientSecret
-        usesCode = old?.usesCode ?? false
         let type = fields.message("responseType")
-        let changesType = mask.map { $0.contains { $0.split(separator: ".").first == "responseType" } } ?? true
-        if changesType, let type {
-            usesCode = type.flag("code") ?? false
-            try require(
-                type.flag("idToken") ?? !usesCode != usesCode,
-                "INVALID_OAUTH_RESPONSETYPE : Exactly one of code and idToken has to be true.")
+        func flag(_ name: String) -> Bool? {
+            let isMeant = mask.map { $0.contains("responseType") || $0.contains("responseType.\(name)") } ?? true
+            return isMeant ? type?.flag(name) : nil
         }
+        let (code, idToken) = (flag("code"), flag("idToken"))
+        usesCode = code ?? idToken.map { !$0 } ?? old?.usesCode ?? false
+        try require(
+            idToken ?? !usesCode != usesCode,
+            "INVALID_OAUTH_RESPONSETYPE : Exactly one of code and idToken has to be true.")
         try require(
             !usesCode || clientSecret != nil,
             "MISSING_OAUTH_CLIENT_SECRET : The client secret is missing, with which codes are exchanged.")

@@ -9,8 +9,10 @@ package struct DiscoveryDocument: Hashable, Sendable {
     package var authorizationAddress: String?
     /// Where a code is exchanged for tokens; nil for an issuer without codes.
     package var tokenAddress: String?
-    /// Whether the issuer takes a client's secret in the form alone, and not in the header.
-    package var takesSecretInForm: Bool
+    /// Describes the owner of an access token; nil for an issuer without such an address.
+    package var profileAddress: String?
+    /// How the issuer takes a client's secret at its token endpoint; empty if it doesn't say.
+    package var secretMethods: [String]
 
     private static let limits = OutboundLimits(maxBytes: 1 << 20, silence: .seconds(10), whole: .seconds(20))
 
@@ -34,10 +36,23 @@ package struct DiscoveryDocument: Hashable, Sendable {
         guard document["issuer"]?.isText(issuer) == true else {
             throw KeySourceError("the discovery document is that of another issuer")
         }
-        let methods = ((try? document["token_endpoint_auth_methods_supported"]?.elements()) ?? []).compactMap(\.text)
+        let addresses = ["jwks_uri", "authorization_endpoint", "token_endpoint", "userinfo_endpoint"]
+        for name in addresses {
+            guard let address = document[name]?.text, !isSafe(address) else { continue }
+            throw KeySourceError("the \(name) of the issuer's discovery document is not an https address")
+        }
+        let methods = (try? document["token_endpoint_auth_methods_supported"]?.elements()) ?? []
         return DiscoveryDocument(
             keysAddress: keys, authorizationAddress: document["authorization_endpoint"]?.text,
-            tokenAddress: document["token_endpoint"]?.text,
-            takesSecretInForm: methods.contains("client_secret_post") && !methods.contains("client_secret_basic"))
+            tokenAddress: document["token_endpoint"]?.text, profileAddress: document["userinfo_endpoint"]?.text,
+            secretMethods: methods.compactMap(\.text))
+    }
+
+    /// Whether others can't read along: by https, or on this machine.
+    private static func isSafe(_ address: String) -> Bool {
+        guard !address.hasPrefix("https://") else { return true }
+        return ["http://localhost", "http://127.0.0.1"].contains { local in
+            address.hasPrefix(local) && [nil, ":", "/"].contains(address.dropFirst(local.count).first)
+        }
     }
 }

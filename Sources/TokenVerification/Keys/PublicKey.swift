@@ -24,7 +24,12 @@ package struct PublicKey: Sendable {
 
     /// Whether the signature is one of these bytes by the key's algorithm: RSASSA-PKCS1-v1_5 or ECDSA on P-256 (RFC 7518,
     /// section 3.4: r and s, 32 bytes each), both with SHA-256.
-    package func isValid(_ signature: [UInt8], for signed: UnsafeBufferPointer<UInt8>) -> Bool {
+    ///
+    /// - Parameter algorithm: `alg` of the token: false for any but the key's own.
+    package func isValid(
+        _ signature: [UInt8], for signed: UnsafeBufferPointer<UInt8>, algorithm: String = "RS256"
+    ) -> Bool {
+        guard algorithm == self.algorithm else { return false }
         var hash = SHA256()
         hash.update(bufferPointer: UnsafeRawBufferPointer(signed))
         switch key {

@@ -23,6 +23,7 @@ package struct OutgoingMessage: Hashable, Sendable {
     package var id: [UInt8]
     /// Nil once it was sent or given up.
     package var content: Content?
+    /// Messages that were sent or given up count as mails.
     package var lane: Lane {
         if case .text = content { return .text }
         return .mail
@@ -58,7 +59,7 @@ package struct MailContent: Hashable, Sendable {
     /// The language that the client has asked for, such as `de-CH`.
     package var language: String
 
-    /// Whether it goes through the queue like any other mail and isn't sent: the time of the requests meanwhile doesn't tell
+    /// Whether it goes through the queue like any other mail and isn't sent, so that the time of requests hardly tells
     /// whether there is such a user.
     package var isDecoy: Bool { to.isEmpty }
 

@@ -48,10 +48,12 @@ extension UserReader {
         try value(UserKeys.message(subject)).map { try OutgoingMessage(stored: $0) }
     }
 
-    /// The subjects of the messages of a lane that are due at a time, the longest due first.
-    package func dueMessages(_ lane: OutgoingMessage.Lane, at now: Int64, limit: Int) throws -> [[UInt8]] {
+    /// The subjects of the messages of a lane that are due at a time, and since when, the longest due first.
+    package func dueMessages(
+        _ lane: OutgoingMessage.Lane, at now: Int64, limit: Int
+    ) throws -> [(subject: [UInt8], due: Int64)] {
         try keys(startingWith: [UserKeys.due(lane).rawValue], limit: limit)
-            .prefix { UserKeys.dueTime(in: $0) <= now }.map(UserKeys.hash)
+            .map { (UserKeys.hash(in: $0), UserKeys.dueTime(in: $0)) }.filter { $0.1 <= now }
     }
 
     /// When the next message of one of the lanes is due, in seconds since 1970; nil if there is no message.

@@ -188,6 +188,13 @@ package final class UserTransaction: UserReader {
         try replaceMessage(with: message, subject)
     }
 
+    /// Replaces a row that says wrongly when a message is due.
+    package func repairDue(_ subject: [UInt8], _ lane: OutgoingMessage.Lane, at due: Int64) throws {
+        remove(UserKeys.messageDue(subject, lane, at: due))
+        guard let message = try message(subject) else { return }
+        put(UserKeys.messageDue(subject, message.lane, at: message.due), [])
+    }
+
     package func deleteMessage(_ subject: [UInt8]) throws { try replaceMessage(with: nil, subject) }
 
     private func replaceMessage(with new: OutgoingMessage?, _ subject: [UInt8]) throws {

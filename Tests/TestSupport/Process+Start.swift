@@ -8,21 +8,29 @@ extension Process {
     /// Runs the process, as `run()` does.
     ///
     /// Foundation looks through `/proc/self/fd` and copies whole entries of its directory, also the last ones in a buffer, and so
-    /// reads beyond the buffer. With more than a thousand open descriptors and an allocator that has just returned memory to the
-    /// system, nothing may be there, and the tests would crash. A buffer in a mapping of its own has room behind it.
+    /// reads beyond the buffer. With more than a thousand open descriptors and a buffer at the end of the memory that the
+    /// allocator has from the system, nothing is there, and the tests would crash. So there are free blocks for the buffer that
+    /// have others behind them.
     package func start() throws {
         #if canImport(Glibc)
-            Self.mapLargeBuffers()
+            let (blocks, neighbors) = (0..<Self.blocks).reduce(
+                into: ([UnsafeMutableRawPointer?](), [UnsafeMutableRawPointer?]())
+            ) { pointers, _ in
+                pointers.0.append(malloc(Self.blockSize))
+                pointers.1.append(malloc(Self.neighborSize))
+            }
+            for block in blocks { free(block) }
+            defer { for neighbor in neighbors { free(neighbor) } }
         #endif
         try run()
     }
 
     #if canImport(Glibc)
-        /// `mallopt(M_MMAP_THRESHOLD, 32768)`, which Swift's module of the C library doesn't have.
-        private static func mapLargeBuffers() {
-            typealias Function = @convention(c) (CInt, CInt) -> CInt
-            guard let symbol = dlsym(nil, "mallopt") else { return }
-            _ = unsafeBitCast(symbol, to: Function.self)(-3, 32_768)
-        }
+        /// Other threads may take some.
+        private static let blocks = 16
+        /// A directory's buffer with its head.
+        private static let blockSize = 33_000
+        /// More than an entry.
+        private static let neighborSize = 4_096
     #endif
 }

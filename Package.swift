@@ -60,6 +60,12 @@ let package = Package(
         .target(
             name: "DocumentModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
             swiftSettings: settings),
+        .target(
+            name: "RealtimeModel",
+            dependencies: [
+                "CFunctionsSystem", "StrictJSON", "TextFormats", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
         .target(name: "UserModel", dependencies: ["DocumentModel"], swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["StrictJSON", "DocumentModel"], swiftSettings: settings),
         .target(
@@ -649,6 +655,9 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RealtimeModelTests", dependencies: ["StrictJSON", "RealtimeModel", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "UserModelTests", dependencies: ["DocumentModel", "UserModel", "TestSupport"],

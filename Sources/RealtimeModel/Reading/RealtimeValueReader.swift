@@ -1,0 +1,267 @@
+import CFunctionsSystem
+import StrictJSON
+
+/// Reads a value from JSON straight into nodes.
+///
+/// An array is an object whose keys are the indices. Nulls and empty objects don't exist. The limit on depth is checked
+/// before each descent, so recursion is never deeper.
+struct RealtimeValueReader {
+    var scanner: JSONScanner
+    /// The path of the value that is read, from the root.
+    private var keys: [RealtimeKey]
+    private let start: Int
+    private var serverValues: [RealtimeWriteValue.Place] = []
+
+    init(_ scanner: JSONScanner, at path: RealtimePath) {
+        self.scanner = scanner
+        keys = path.keys
+        start = keys.count
+    }
+
+    mutating func writeValue() throws(RealtimeError) -> RealtimeWriteValue {
+        let node = try value()
+        return RealtimeWriteValue(node, serverValues: serverValues)
+    }
+
+    /// Reads the value of a write to a priority: null, a number, a string, or a server value.
+    mutating func priorityValue() throws(RealtimeError) -> RealtimeWriteValue {
+        switch try priority() {
+        case .none: RealtimeWriteValue(nil)
+        case .leaf(let leaf): RealtimeWriteValue(RealtimeNode(leaf))
+        case .server(let value):
+            RealtimeWriteValue(
+                RealtimeNode(.number(0)), serverValues: [.init(target: RealtimeTarget(.root), value: value)])
+        }
+    }
+
+    // MARK: Values
+
+    private mutating func value() throws(RealtimeError) -> RealtimeNode? {
+        scanner.skipSpace()
+        functions_step()
+        switch scanner.peek() {
+        case UInt8(ascii: "{"): return try object()
+        case UInt8(ascii: "["): return try array()
+        default: return try scalar().map { RealtimeNode($0) }
+        }
+    }
+
+    private mutating func array() throws(RealtimeError) -> RealtimeNode? {
+        scanner.position += 1
+        var children: [RealtimeChildren.Child] = []
+        scanner.skipSpace()
+        if scanner.take(UInt8(ascii: "]")) { return nil }
+        var index = 0
+        while true {
+            let key = RealtimeKey(index: index)
+            if let child = try child(key, at: scanner.position) { children.append((key, child)) }
+            index += 1
+            scanner.skipSpace()
+            if scanner.take(UInt8(ascii: ",")) { continue }
+            guard scanner.take(UInt8(ascii: "]")) else { throw json(.missingElementSeparator) }
+            return RealtimeNode(RealtimeChildren(sorted: children))
+        }
+    }
+
+    private mutating func object() throws(RealtimeError) -> RealtimeNode? {
+        scanner.position += 1
+        var members = RealtimeMembers()
+        scanner.skipSpace()
+        if scanner.take(UInt8(ascii: "}")) { return nil }
+        while true {
+            try member(&members)
+            scanner.skipSpace()
+            if scanner.take(UInt8(ascii: ",")) { continue }
+            guard scanner.take(UInt8(ascii: "}")) else { throw json(.missingMemberSeparator) }
+            return try node(of: &members)
+        }
+    }
+
+    private mutating func member(_ members: inout RealtimeMembers) throws(RealtimeError) {
+        scanner.skipSpace()
+        let place = scanner.position
+        guard scanner.peek() == UInt8(ascii: "\"") else { throw json(.missingKey) }
+        let text = try string()
+        try colon()
+        if text.utf8.first == UInt8(ascii: ".") {
+            switch text {
+            case ".value" where members.value == nil: members.value = .some(try leaf(.valueNotLeaf))
+            case ".priority" where members.priority == nil: members.priority = .some(try priority())
+            case ".sv" where members.serverValue == nil: members.serverValue = try serverValue()
+            case ".value", ".priority", ".sv": throw error(.repeatedKey(text), at: place)
+            default: throw error(.unknownDottedKey(text), at: place)
+            }
+            return
+        }
+        guard RealtimeKey.isValid(text) else { throw error(.invalidKey(text), at: place) }
+        let key = RealtimeKey(unchecked: text)
+        members.append(key, try child(key, at: place))
+    }
+
+    private mutating func child(_ key: RealtimeKey, at place: Int) throws(RealtimeError) -> RealtimeNode? {
+        guard keys.count < RealtimeLimits.maxDepth else { throw error(.tooDeep, at: place) }
+        keys.append(key)
+        let node = try value()
+        keys.removeLast()
+        return node
+    }
+
+    /// The node of an object's members.
+    private mutating func node(of members: inout RealtimeMembers) throws(RealtimeError) -> RealtimeNode? {
+        if let repeated = members.sort() { throw error(.repeatedKey(repeated.string)) }
+        if let value = members.serverValue {
+            guard members.isEmpty, members.value == nil, members.priority == nil else {
+                throw error(.serverValueBesideOthers)
+            }
+            return placeholder(of: value)
+        }
+        let node: RealtimeNode?
+        if let value = members.value {
+            guard members.isEmpty else { throw error(.valueBesideChildren) }
+            node =
+                switch value {
+                case .none: nil
+                case .leaf(let leaf): RealtimeNode(leaf)
+                case .server(let value): placeholder(of: value)
+                }
+        } else {
+            node = RealtimeNode(RealtimeChildren(sorted: members.children))
+        }
+        guard var node, let priority = members.priority else { return node }
+        switch priority {
+        case .none: break
+        case .leaf(let leaf): node.priority = RealtimePriority(leaf)
+        case .server(let value):
+            node.priority = 0
+            serverValues.append(.init(target: RealtimeTarget(path, isPriority: true), value: value))
+        }
+        return node
+    }
+
+    /// The path of the value that is read, from the value that is written.
+    private var path: RealtimePath { RealtimePath(unchecked: Array(keys[start...])) }
+
+    private mutating func placeholder(of value: RealtimeServerValue) -> RealtimeNode {
+        serverValues.append(.init(target: RealtimeTarget(path), value: value))
+        return RealtimeNode(.number(0))
+    }
+
+    // MARK: Leaves and priorities
+
+    private mutating func priority() throws(RealtimeError) -> RealtimeMembers.Scalar {
+        let place = scanner.position
+        let scalar = try leaf(.invalidPriority)
+        if case .leaf(.boolean) = scalar { throw error(.invalidPriority, at: place) }
+        return scalar
+    }
+
+    /// Reads what isn't an object nor an array, but for a server value.
+    private mutating func leaf(_ problem: RealtimeError.Problem) throws(RealtimeError) -> RealtimeMembers.Scalar {
+        scanner.skipSpace()
+        let place = scanner.position
+        switch scanner.peek() {
+        case UInt8(ascii: "["): throw error(problem, at: place)
+        case UInt8(ascii: "{"):
+            scanner.position += 1
+            scanner.skipSpace()
+            guard scanner.peek() == UInt8(ascii: "\"") else { throw error(problem, at: place) }
+            guard try string() == ".sv" else { throw error(problem, at: place) }
+            try colon()
+            let value = try serverValue()
+            try endObject(.serverValueBesideOthers)
+            return .server(value)
+        default: return try scalar().map { .leaf($0) } ?? .none
+        }
+    }
+
+    /// Reads a string, a number, a boolean, or null.
+    private mutating func scalar() throws(RealtimeError) -> RealtimeLeaf? {
+        let place = scanner.position
+        switch scanner.peek() {
+        case UInt8(ascii: "\""):
+            let text = try string()
+            let count = text.utf8.count
+            guard count <= RealtimeLimits.maxStringBytes else { throw error(.stringTooLong(count), at: place) }
+            return .string(text)
+        case let first? where Self.beginsNumber(first): return .number(try number())
+        default:
+            do throws(JSONError) { try scanner.skipValue() } catch { throw RealtimeError(error, at: here) }
+            // Only the three words are left.
+            switch scanner.bytes[place] {
+            case UInt8(ascii: "t"): return .boolean(true)
+            case UInt8(ascii: "f"): return .boolean(false)
+            default: return nil
+            }
+        }
+    }
+
+    /// Reads what follows the key `.sv`.
+    private mutating func serverValue() throws(RealtimeError) -> RealtimeServerValue {
+        scanner.skipSpace()
+        let place = scanner.position
+        switch scanner.peek() {
+        case UInt8(ascii: "\""):
+            guard try string() == "timestamp" else { throw error(.unknownServerValue, at: place) }
+            return .timestamp
+        case UInt8(ascii: "{"):
+            scanner.position += 1
+            scanner.skipSpace()
+            guard scanner.peek() == UInt8(ascii: "\""), try string() == "increment" else {
+                throw error(.unknownServerValue, at: place)
+            }
+            try colon()
+            guard let first = scanner.peek(), Self.beginsNumber(first) else {
+                throw error(.invalidIncrement, at: place)
+            }
+            let number = try number()
+            try endObject(.unknownServerValue)
+            return .increment(number)
+        default: throw error(.unknownServerValue, at: place)
+        }
+    }
+
+    // MARK: Tokens
+
+    private static func beginsNumber(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private mutating func string() throws(RealtimeError) -> String {
+        do throws(JSONError) { return try scanner.string() } catch { throw RealtimeError(error, at: here) }
+    }
+
+    private mutating func number() throws(RealtimeError) -> RealtimeNumber {
+        do throws(JSONError) {
+            switch try scanner.number() {
+            case .integer(let value): return RealtimeNumber(value)
+            case .unsigned(let value): return RealtimeNumber(Double(value))
+            case .double(let value): return RealtimeNumber(value)
+            }
+        } catch {
+            throw RealtimeError(error, at: here)
+        }
+    }
+
+    private mutating func colon() throws(RealtimeError) {
+        scanner.skipSpace()
+        guard scanner.take(UInt8(ascii: ":")) else { throw json(.missingColon) }
+        scanner.skipSpace()
+    }
+
+    /// Skips the brace of an object that has all it may have.
+    private mutating func endObject(_ problem: RealtimeError.Problem) throws(RealtimeError) {
+        scanner.skipSpace()
+        guard !scanner.take(UInt8(ascii: "}")) else { return }
+        throw scanner.peek() == UInt8(ascii: ",") ? error(problem, at: scanner.position) : json(.missingMemberSeparator)
+    }
+
+    private var here: RealtimePath { RealtimePath(unchecked: keys) }
+
+    private func json(_ problem: JSONError.Problem) -> RealtimeError {
+        RealtimeError(.json(problem), at: here, offset: scanner.position)
+    }
+
+    private func error(_ problem: RealtimeError.Problem, at place: Int? = nil) -> RealtimeError {
+        RealtimeError(problem, at: here, offset: place)
+    }
+}

@@ -1,0 +1,88 @@
+package import StrictJSON
+
+/// The value of a write before the server computes its server values.
+package struct RealtimeWriteValue: Sendable {
+    /// A place that a server value fills.
+    package struct Place: Hashable, Sendable {
+        /// From the value's root.
+        package var target: RealtimeTarget
+        package var value: RealtimeServerValue
+    }
+
+    /// The value, with 0 in each place of a server value. Nil deletes.
+    private var node: RealtimeNode?
+    package let serverValues: [Place]
+
+    package init(_ node: RealtimeNode?) {
+        self.node = node
+        serverValues = []
+    }
+
+    init(_ node: RealtimeNode?, serverValues: [Place]) {
+        self.node = node
+        self.serverValues = serverValues
+    }
+
+    /// Parses a JSON text.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text, up to its end.
+    ///   - target: what the value is written to. The depth is counted from the root, and errors name places below it.
+    /// - Throws: The first error in the text.
+    package init(parsing bytes: UnsafeRawBufferPointer, at target: RealtimeTarget) throws(RealtimeError) {
+        var scanner = JSONScanner(bytes)
+        try self.init(scanning: &scanner, at: target)
+        do throws(JSONError) { try scanner.end() } catch { throw RealtimeError(error, at: target.path) }
+    }
+
+    /// Parses a JSON text.
+    ///
+    /// - Throws: The first error in the text.
+    package init(parsing bytes: [UInt8], at target: RealtimeTarget) throws(RealtimeError) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(RealtimeError) in try RealtimeWriteValue(parsing: buffer, at: target) }
+        }
+        self = try result.get()
+    }
+
+    /// Parses the JSON value that a scanner stands before, as within a message.
+    package init(scanning scanner: inout JSONScanner, at target: RealtimeTarget) throws(RealtimeError) {
+        var reader = RealtimeValueReader(scanner, at: target.path)
+        defer { scanner = reader.scanner }
+        self = target.isPriority ? try reader.priorityValue() : try reader.writeValue()
+    }
+
+    /// Whether the write removes what exists.
+    package var isDeletion: Bool { node == nil }
+
+    /// The value with its server values computed.
+    ///
+    /// - Parameters:
+    ///   - now: the commit's milliseconds since 1970.
+    ///   - existing: returns the leaf at a target before the write, or nil; targets count from the value's root. Only
+    ///     increments ask for it.
+    package func resolved<Failure: Error>(
+        now: Int64, existing: (RealtimeTarget) throws(Failure) -> RealtimeLeaf?
+    ) throws(Failure) -> RealtimeNode? {
+        var node = node
+        for place in serverValues {
+            let leaf: RealtimeLeaf? =
+                if case .increment = place.value { try existing(place.target) } else { nil }
+            let resolved = place.value.resolved(now: now, existing: leaf)
+            if place.target.isPriority {
+                node.set(RealtimeNode(resolved), at: place.target)
+            } else {
+                let priority = node?[place.target.path]?.priority
+                node.set(RealtimeNode(resolved, priority: priority), at: place.target.path)
+            }
+        }
+        return node
+    }
+
+    /// The value with its server values computed.
+    ///
+    /// - Parameter existing: what existed before the write where the value is written.
+    package func resolved(now: Int64, existing: RealtimeNode?) -> RealtimeNode? {
+        resolved(now: now) { existing.node(at: $0)?.leaf }
+    }
+}

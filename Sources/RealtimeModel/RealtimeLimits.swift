@@ -1,0 +1,21 @@
+/// The Realtime Database's limits.
+package enum RealtimeLimits {
+    /// The bytes of a key in UTF-8.
+    package static let maxKeyBytes = 768
+    /// The keys of a path.
+    package static let maxDepth = 32
+    /// The bytes of a string in UTF-8.
+    package static let maxStringBytes = 10 * 1024 * 1024
+    /// The bytes of a write by WebSocket.
+    package static let maxSocketWriteBytes = 16 * 1024 * 1024
+    /// The bytes of a write by REST.
+    package static let maxRESTWriteBytes = 256 * 1024 * 1024
+    /// The bytes of what one request reads.
+    package static let maxReadBytes = 256 * 1024 * 1024
+    /// The functions that one write invokes.
+    package static let maxFunctionsPerWrite = 1_000
+    /// The bytes of an event's data.
+    package static let maxEventBytes = 1024 * 1024
+    /// The characters of a key in a query's bound: clients write keys that follow the longest ones.
+    package static let maxBoundKeyCharacters = 786
+}

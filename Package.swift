@@ -657,7 +657,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "RealtimeModelTests", dependencies: ["StrictJSON", "RealtimeModel", "TestSupport"],
+            name: "RealtimeModelTests",
+            dependencies: [
+                "StrictJSON", "RealtimeModel", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "UserModelTests", dependencies: ["DocumentModel", "UserModel", "TestSupport"],

@@ -16,6 +16,4 @@ package enum RealtimeLimits {
     package static let maxFunctionsPerWrite = 1_000
     /// The bytes of an event's data.
     package static let maxEventBytes = 1024 * 1024
-    /// The characters of a key in a query's bound: clients write keys that follow the longest ones.
-    package static let maxBoundKeyCharacters = 786
 }

@@ -24,16 +24,62 @@ struct RealtimeValueTests {
         #"{"a":{".value":1,".priority":5},"b":{"x":1,".priority":"high"}}"#, #"{".value":true,".priority":0.5}"#,
         #"{"0":{"0":1},"1":2}"#, #""text""#,
     ])
-    func exportKeepsPrioritiesAndObjects(text: String) throws {
-        let node = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root)).resolved(
-            now: 0, existing: nil)
-        #expect(String(decoding: try #require(node).json(as: .export), as: UTF8.self) == text)
+    func exportKeepsPrioritiesAndObjects(written: String) throws {
+        #expect(text(try node(written), as: .export) == written)
     }
 
-    private func plain(_ text: String) throws -> String {
-        let value = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root))
-        var writer = JSONWriter()
-        writer.realtime(value.resolved(now: 0, existing: nil), as: .plain)
-        return String(decoding: writer.bytes, as: UTF8.self)
+    @Test func objectsWithoutPrioritiesHaveNoArrays() throws {
+        #expect(text(try node(#"[{".value":1,".priority":2},3]"#), as: .objects) == #"{"0":1,"1":3}"#)
     }
+
+    @Test(arguments: [
+        ("null", "null"), ("1", "1"), (#"{".value":"a",".priority":1}"#, #""a""#),
+        (#"{"a":{"x":1},"b":2,".priority":1}"#, #"{"a":true,"b":true}"#), ("[1,2]", #"{"0":true,"1":true}"#),
+    ])
+    func shallowReturnsKeysOnly(written: String, expected: String) throws {
+        var writer = JSONWriter()
+        writer.realtimeShallow(try node(written))
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
+    }
+
+    @Test func aTimestampIsOneForTheWholeWrite() throws {
+        let written =
+            #"{"a":{".sv":"timestamp"},"b":{"c":{".value":{".sv":"timestamp"},".priority":{".sv":"timestamp"}}}}"#
+        #expect(
+            text(try node(written)) == #"{"a":1000,"b":{"c":{".value":1000,".priority":1000}}}"#)
+    }
+
+    @Test(arguments: [
+        (#"{".sv":{"increment":3}}"#, "5", "8"), (#"{".sv":{"increment":0.5}}"#, "8", "8.5"),
+        (#"{".sv":{"increment":2}}"#, #""text""#, "2"), (#"{".sv":{"increment":2}}"#, "true", "2"),
+        (#"{".sv":{"increment":2}}"#, #"{"a":1}"#, "2"), (#"{".sv":{"increment":-1}}"#, "null", "-1"),
+        (#"{".sv":{"increment":1}}"#, "9223372036854775807", "9.223372036854776e+18"),
+        (
+            #"{"a":{".sv":{"increment":1}},"b":[{".sv":{"increment":2}}]}"#, #"{"a":1,"b":[10]}"#,
+            #"{"a":2,"b":{"0":12}}"#
+        ),
+        (
+            #"{".value":{".sv":{"increment":1}},".priority":{".sv":{"increment":1}}}"#, #"{".value":1,".priority":7}"#,
+            #"{".value":2,".priority":8}"#
+        ),
+        (#"{".value":{".sv":{"increment":1}},".priority":"p"}"#, "1", #"{".value":2,".priority":"p"}"#),
+        (#"{".priority":{".sv":{"increment":1}},"a":1}"#, #"{".priority":1.5,"b":2}"#, #"{"a":1,".priority":2.5}"#),
+        (#"{".priority":{".sv":{"increment":1}}}"#, #"{".priority":1.5,"b":2}"#, "null"),
+    ])
+    func anIncrementAddsToTheNumberBefore(written: String, existing: String, expected: String) throws {
+        #expect(text(try node(written, existing: try node(existing))) == expected)
+    }
+
+    @Test func aValueIsReadWithinAMessage() throws {
+        let message = Array(#"{"p":"a","d":{"x":[1]},"h":"y"}"#.utf8)
+        try message.withUnsafeBytes { bytes in
+            var scanner = JSONScanner(bytes)
+            scanner.position = 13
+            let value = try RealtimeWriteValue(scanning: &scanner, at: RealtimeTarget(.root))
+            #expect(text(value.resolved(now: 0, existing: nil), as: .plain) == #"{"x":[1]}"#)
+            #expect(scanner.position == 22)
+        }
+    }
+
+    private func plain(_ written: String) throws -> String { text(try node(written), as: .plain) }
 }

@@ -1,5 +1,5 @@
 /// Computes a node's hash from rows that have paths, in the order of paths.
-package struct RealtimeRowHasher {
+package struct RealtimeRowHasher: RealtimeRowReceiver {
     private var hasher = RealtimeHasher()
     /// The keys of the objects that are open below the root.
     private var open: [RealtimeKey] = []

@@ -73,9 +73,23 @@ package struct RealtimeTarget: Hashable, Sendable {
 }
 
 extension RealtimeTarget: Comparable {
-    /// The order of paths; a path's value comes before its priority.
+    /// The order of a walk: a path before all below it, where a priority has the place of a key `.priority`.
     package static func < (a: RealtimeTarget, b: RealtimeTarget) -> Bool {
-        a.path == b.path ? !a.isPriority && b.isPriority : a.path < b.path
+        let (first, second) = (a.path.keys, b.path.keys)
+        let shared = min(first.count, second.count)
+        for index in 0..<shared {
+            let order = RealtimeKey.compare(first[index], second[index])
+            if order != 0 { return order < 0 }
+        }
+        switch (a.name(at: shared), b.name(at: shared)) {
+        case (_, nil): return false
+        case (nil, _): return true
+        case (let first?, let second?): return RealtimeKeyOrder.compare(first, second) < 0
+        }
+    }
+
+    private func name(at index: Int) -> String? {
+        index < path.depth ? path.keys[index].string : isPriority ? ".priority" : nil
     }
 }
 

@@ -120,21 +120,6 @@ extension RealtimeChildren: Sequence {
 
     /// The children from the last to the first.
     package var reversedByKey: some Sequence<Child> { chunks.reversed().lazy.flatMap { $0.reversed() } }
-
-    /// The children whose keys follow, or are, a given one, up to one that fails `isIncluded`.
-    package func prefix(from first: RealtimeKey, while isIncluded: (RealtimeKey) -> Bool) -> [Child] {
-        var (chunk, index, _) = place(of: first)
-        var children: [Child] = []
-        while chunk < chunks.count {
-            while index < chunks[chunk].count {
-                guard isIncluded(chunks[chunk][index].key) else { return children }
-                children.append(chunks[chunk][index])
-                index += 1
-            }
-            (chunk, index) = (chunk + 1, 0)
-        }
-        return children
-    }
 }
 
 extension RealtimeChildren: Equatable {

@@ -1,0 +1,13 @@
+/// A new state at a target: of a value, or of a priority.
+package struct RealtimeChange: Hashable, Sendable {
+    package var target: RealtimeTarget
+    /// Nil removes what exists. For a priority it is a leaf.
+    package var node: RealtimeNode?
+
+    package init(_ target: RealtimeTarget, _ node: RealtimeNode?) {
+        self.target = target
+        self.node = node
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(target) }
+}

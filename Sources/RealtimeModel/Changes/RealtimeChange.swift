@@ -1,5 +1,5 @@
 /// A new state at a target: of a value, or of a priority.
-package struct RealtimeChange: Hashable, Sendable {
+package struct RealtimeChange: Equatable, Sendable {
     package var target: RealtimeTarget
     /// Nil removes what exists. For a priority it is a leaf.
     package var node: RealtimeNode?
@@ -8,6 +8,4 @@ package struct RealtimeChange: Hashable, Sendable {
         self.target = target
         self.node = node
     }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(target) }
 }

@@ -28,22 +28,13 @@ package struct RealtimeCompoundHash: Hashable, Sendable {
 }
 
 /// The current leaves of a range that differs from the client's.
-package struct RealtimeRange: Hashable, Sendable {
+package struct RealtimeRange: Equatable, Sendable {
     /// The range begins after this leaf; nil if it begins with the first one.
     package var start: RealtimeTarget?
     /// The range ends with this leaf; nil if it ends with the last one.
     package var end: RealtimeTarget?
     /// Nil if the range has no leaves.
     package var node: RealtimeNode?
-
-    package static func == (a: RealtimeRange, b: RealtimeRange) -> Bool {
-        a.start == b.start && a.end == b.end && a.node == b.node
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(start)
-        hasher.combine(end)
-    }
 }
 
 extension JSONWriter {

@@ -36,9 +36,9 @@ package struct RealtimeKey: Sendable {
     package var arrayIndex: Int? {
         var string = string
         return string.withUTF8 { digits in
-            guard (1...10).contains(digits.count), digits[0] != UInt8(ascii: "0") || digits.count == 1 else {
-                return nil
-            }
+            guard (1...10).contains(digits.count), digits[0] != UInt8(ascii: "-"),
+                digits[0] != UInt8(ascii: "0") || digits.count == 1
+            else { return nil }
             return RealtimeKeyOrder.number(digits)
         }
     }

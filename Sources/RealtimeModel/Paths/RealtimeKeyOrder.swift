@@ -2,6 +2,11 @@
 enum RealtimeKeyOrder {
     /// - Returns: A negative number, 0 or a positive number if `a` sorts before, with or after `b`.
     static func compare(_ a: String, _ b: String) -> Int {
+        // Native strings, which all that are read from JSON are, have contiguous UTF-8, and needn't be copied.
+        let order = a.utf8.withContiguousStorageIfAvailable { a in
+            b.utf8.withContiguousStorageIfAvailable { b in compare(a, b) }
+        }
+        if let order = order ?? nil { return order }
         var (a, b) = (a, b)
         return a.withUTF8 { a in b.withUTF8 { b in compare(a, b) } }
     }

@@ -43,7 +43,12 @@ package struct RegularExpression: Sendable {
     package init(_ pattern: String) throws(Problem) {
         var parser = RegularExpressionParser(pattern)
         let node = try parser.parse()
-        groups = parser.groups
+        try self.init(node, groups: parser.groups)
+    }
+
+    /// - Throws: ``Problem`` if it is too large.
+    init(_ node: Node, groups: Int) throws(Problem) {
+        self.groups = groups
         var code: [Step] = []
         var work = 0
         try Self.compile(.group(node, 0), &code, &work)

@@ -25,6 +25,9 @@ struct Diagnostics {
 
     init(_ source: SourceText) { self.source = source }
 
+    /// Whether further errors are only counted.
+    var isFull: Bool { errors >= Self.maxErrors }
+
     mutating func error(_ offset: Int, _ message: String) {
         errors += 1
         guard errors <= Self.maxErrors else { return }

@@ -1,4 +1,4 @@
-/// Bounds on rules files and decisions. The public reference of Firestore's rules names all but the last two.
+/// Bounds on rules files and decisions. The public reference of Firestore's rules names those that come first, up to documents.
 enum RulesLimits {
     static let sourceBytes = 262_144
     static let compiledBytes = 256_000
@@ -31,4 +31,11 @@ enum RulesLimits {
     static let nesting = 98
     /// Ways in which the blocks of a file may fit one path; several `**` within each other can fit in many.
     static let matches = 2000
+
+    /// Nodes of a Realtime Database's rules within each other, and segments of a path.
+    static let databaseDepth = 32
+    /// UTF-8 bytes of a key of the Realtime Database.
+    static let databaseKeyBytes = 768
+    /// What reading a node of the Realtime Database costs, in units of `work`: about 1 µs.
+    static let databaseNodeCost = 20
 }

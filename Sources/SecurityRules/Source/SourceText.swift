@@ -3,12 +3,31 @@ package struct SourceText: Sendable {
     package let bytes: [UInt8]
     /// The offset of the first byte of each line.
     private let lines: [Int]
+    /// The number of characters before each block of bytes: a file may be one long line.
+    private let charactersBefore: [Int]
+
+    private static let blockSize = 256
 
     package init(_ text: String) {
         bytes = Array(text.utf8)
         var lines = [0]
-        for (offset, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") { lines.append(offset + 1) }
+        var charactersBefore: [Int] = []
+        var characters = 0
+        for (offset, byte) in bytes.enumerated() {
+            if offset % Self.blockSize == 0 { charactersBefore.append(characters) }
+            // Bytes that continue a character in UTF-8 aren't counted.
+            if byte & 0xC0 != 0x80 { characters += 1 }
+            if byte == UInt8(ascii: "\n") { lines.append(offset + 1) }
+        }
         self.lines = lines
+        self.charactersBefore = charactersBefore
+    }
+
+    /// The number of characters before a byte.
+    private func characters(before offset: Int) -> Int {
+        guard !charactersBefore.isEmpty else { return 0 }
+        let block = min(offset / Self.blockSize, charactersBefore.count - 1)
+        return charactersBefore[block] + bytes[block * Self.blockSize..<offset].count { $0 & 0xC0 != 0x80 }
     }
 
     /// The line and the column of a byte, both from 1. Columns count characters, as editors do.
@@ -18,9 +37,8 @@ package struct SourceText: Sendable {
             let middle = (low + high) / 2
             if lines[middle] <= offset { low = middle } else { high = middle }
         }
-        let end = min(offset, bytes.count)
-        // Bytes that continue a character in UTF-8 aren't counted.
-        let column = bytes[lines[low]..<max(lines[low], end)].count { $0 & 0xC0 != 0x80 }
+        let end = max(lines[low], min(offset, bytes.count))
+        let column = characters(before: end) - characters(before: lines[low])
         return SourcePosition(line: low + 1, column: column + 1)
     }
 

@@ -1,0 +1,83 @@
+extension DatabaseRules {
+    /// Decides whether a request is allowed.
+    ///
+    /// A read is allowed if one `.read` holds from the root to its location. A write is allowed if for each of its locations
+    /// one `.write` holds from the root to it and, unless the location is deleted, each `.validate` holds from the root to it
+    /// and at everything below it that there is after the write.
+    ///
+    /// - Parameters:
+    ///   - before: the tree.
+    ///   - after: the tree as the whole write would leave it, with resolved server values. Not needed for reads.
+    ///   - maxCost: what the decision may cost, in units of about 50 ns; nil for the limit of rules alone. What would cost more
+    ///     is denied.
+    /// - Throws: what `before` or `after` has thrown.
+    package func decide(
+        _ request: DatabaseRulesRequest, before: any DatabaseRulesData, after: (any DatabaseRulesData)? = nil,
+        detail: DatabaseRulesDecision.Detail = .rules, maxCost: Int? = nil
+    ) throws -> DatabaseRulesDecision {
+        let maxWork = max(0, min(maxCost ?? .max, RulesLimits.work))
+        var evaluator = DatabaseEvaluator(program, request, before, after ?? before, maxWork: maxWork)
+        if detail != .rules { evaluator.records = DatabaseRecords(hasValues: detail == .values) }
+        var walk = DatabaseRulesWalk(self, evaluator)
+        var denied: [String]?
+        var reason: String?
+        do throws(DatabaseEvaluator.Stop) {
+            switch request.operation {
+            case .read(let path, _): if try !walk.isReadable(path) { denied = path }
+            case .write(let paths):
+                for path in paths where try !walk.isWritable(path) {
+                    denied = walk.evaluator.path
+                    break
+                }
+            }
+        } catch {
+            switch error {
+            case .store(let error): throw error
+            default:
+                denied = walk.evaluator.path
+                reason = "the decision would cost more than its limit"
+            }
+        }
+        return decision(&walk, denied, reason, maxWork)
+    }
+
+    private func decision(
+        _ walk: inout DatabaseRulesWalk, _ denied: [String]?, _ reason: String?, _ maxWork: Int
+    ) -> DatabaseRulesDecision {
+        let records = walk.evaluator.records
+        let hasPaths = denied != nil || records != nil
+        let steps = walk.tried.map { tried in
+            let rule = rules[tried.rule]
+            let outcome: DatabaseRulesDecision.Step.Outcome =
+                switch tried.outcome {
+                case .holds: .holds
+                case .fails: .fails
+                case .wrong(let reason, let place):
+                    .error(reason, at: position(of: place, in: rule))
+                }
+            return DatabaseRulesDecision.Step(
+                kind: rule.kind, path: hasPaths ? Self.text(tried.path.prefix(tried.depth)) : "",
+                position: rule.position,
+                outcome: outcome, rule: tried.rule)
+        }
+        let trace = (records?.values ?? []).map { value in
+            let rule = rules[value.rule]
+            let instruction = program.instructions[value.instruction]
+            return RulesDecision.TracedValue(
+                position: position(of: value.instruction, in: rule),
+                expression: String(
+                    decoding: rule.text.bytes[Int(instruction.start)..<Int(instruction.end)], as: UTF8.self),
+                value: value.shown, isToken: value.isToken)
+        }
+        return DatabaseRulesDecision(
+            isAllowed: denied == nil, steps: steps, deniedPath: denied.map { Self.text($0[...]) }, reason: reason,
+            trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
+    }
+
+    private static func text(_ path: ArraySlice<String>) -> String { "/" + path.joined(separator: "/") }
+
+    /// Where an instruction's expression begins.
+    func position(of instruction: Int, in rule: DatabaseRule) -> SourcePosition {
+        source.position(of: rule.text.sourceOffset(of: Int(program.instructions[instruction].start)))
+    }
+}

@@ -45,7 +45,6 @@ extension DatabaseRules {
         _ walk: inout DatabaseRulesWalk, _ denied: [String]?, _ reason: String?, _ maxWork: Int
     ) -> DatabaseRulesDecision {
         let records = walk.evaluator.records
-        let hasPaths = denied != nil || records != nil
         let steps = walk.tried.map { tried in
             let rule = rules[tried.rule]
             let outcome: DatabaseRulesDecision.Step.Outcome =
@@ -56,7 +55,7 @@ extension DatabaseRules {
                     .error(reason, at: position(of: place, in: rule))
                 }
             return DatabaseRulesDecision.Step(
-                kind: rule.kind, path: hasPaths ? Self.text(tried.path.prefix(tried.depth)) : "",
+                kind: rule.kind, path: tried.path.map { Self.text($0.prefix(tried.depth)) },
                 position: rule.position,
                 outcome: outcome, rule: tried.rule)
         }

@@ -19,9 +19,8 @@ package struct DatabaseRulesDecision: Sendable {
         }
 
         package let kind: DatabaseRuleKind
-        /// The location at which it was evaluated: `/users/ada`. Empty in the decision of an allowed request, unless details
-        /// were asked for.
-        package let path: String
+        /// The location at which it was evaluated: `/users/ada`. Nil for a validation that held, unless details were asked for.
+        package let path: String?
         /// Where the rule stands.
         package let position: SourcePosition
         package let outcome: Outcome
@@ -61,5 +60,26 @@ package struct DatabaseRulesDecision: Sendable {
         if let reason { parts.append(reason) }
         if parts.isEmpty { parts.append(isAllowed ? "nothing was asked for" : "no rule grants it") }
         return (deniedPath.map { "\($0): " } ?? "") + parts.joined(separator: "; ")
+    }
+
+    /// The decision in lines, for people: the rules that were evaluated, and the values below.
+    package var report: [String] {
+        var lines = [isAllowed ? "allowed" : "denied\(deniedPath.map { " at \($0)" } ?? "")"]
+        for step in steps {
+            let outcome =
+                switch step.outcome {
+                case .holds: "true"
+                case .fails: "false"
+                case .error(let reason, let position): "\(position): \(reason)"
+                }
+            lines.append("  \(step.position)  \(step.kind.rawValue)\(step.path.map { " of \($0)" } ?? "") = \(outcome)")
+        }
+        if let reason { lines.append("  \(reason)") }
+        if steps.isEmpty, reason == nil { lines.append("  no rule grants it") }
+        for value in trace {
+            let expression = value.expression.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            lines.append("    \(value.position)  \(expression) = \(value.value)")
+        }
+        return lines
     }
 }

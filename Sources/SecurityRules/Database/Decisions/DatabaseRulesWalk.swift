@@ -12,8 +12,8 @@ struct DatabaseRulesWalk {
         }
 
         var rule: Int
-        /// The location: the first segments of a path.
-        var path: [String]
+        /// The location: the first segments of a path. Nil if it isn't kept.
+        var path: [String]?
         var depth: Int
         var outcome: Outcome
     }
@@ -137,11 +137,9 @@ struct DatabaseRulesWalk {
     }
 
     private mutating func note(_ rule: Int, _ depth: Int, _ outcome: Tried.Outcome) {
-        // Of validations that hold there may be very many; their paths are of no use.
-        let isKept = evaluator.records != nil || rules.rules[rule].kind != .validate
-        if case .holds = outcome, !isKept {
-            return tried.append(Tried(rule: rule, path: [], depth: 0, outcome: outcome))
-        }
-        tried.append(Tried(rule: rule, path: evaluator.path, depth: depth, outcome: outcome))
+        // There may be very many validations that hold: their paths are kept only if details were asked for.
+        var path: [String]? = evaluator.path
+        if case .holds = outcome, evaluator.records == nil, rules.rules[rule].kind == .validate { path = nil }
+        tried.append(Tried(rule: rule, path: path, depth: depth, outcome: outcome))
     }
 }

@@ -39,6 +39,15 @@ package struct DatabaseRules: Sendable {
         return node?.indexes ?? []
     }
 
+    /// Whether a query of a location's children has an index. Keys and priorities need none.
+    package func hasIndex(for order: DatabaseRulesQuery.Order, at path: some Sequence<String>) -> Bool {
+        switch order {
+        case .key, .priority: true
+        case .value: indexes(at: path).contains(.value)
+        case .child(let child): indexes(at: path).contains(.child(DatabasePathText.segments(child)))
+        }
+    }
+
     /// The node for a key: that of the literal name, else that of the `$name`.
     func child(of node: DatabaseRulesTreeNode, _ key: String) -> Int? {
         node.children.index(of: key) ?? node.wildcard

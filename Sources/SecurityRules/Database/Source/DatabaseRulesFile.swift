@@ -78,6 +78,9 @@ struct RulesFileString: Sendable {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// The offset in the file of the quote before the content.
+    var quote: Int { start - 1 }
+
     /// The offset in the file of a byte of the content.
     func sourceOffset(of offset: Int) -> Int {
         guard let offsets else { return start + offset }

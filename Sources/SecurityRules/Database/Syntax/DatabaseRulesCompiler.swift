@@ -35,8 +35,8 @@ struct DatabaseRulesCompiler {
         guard case .object(let members) = file.value, let root = members.first(where: { $0.key.text == "rules" }) else {
             return diagnostics.error(file.offset, "Expected 'rules' property.")
         }
-        for member in members where member.key.start != root.key.start {
-            diagnostics.error(member.key.start, "'\(shown(member.key))' is not expected beside 'rules'.")
+        for member in members where member.key.quote != root.key.quote {
+            diagnostics.error(member.key.quote, "'\(shown(member.key))' is not expected beside 'rules'.")
         }
         compile(root.value, name: "", parent: nil)
         if diagnostics.errors == 0 { DatabaseRulesWarnings(nodes, rules, source).add(to: &diagnostics) }
@@ -73,7 +73,7 @@ struct DatabaseRulesCompiler {
         for member in members {
             let key = member.key.text
             guard known.insert(PatternText(text: key)).inserted else {
-                diagnostics.error(member.key.start, "'\(shown(member.key))' is there twice.")
+                diagnostics.error(member.key.quote, "'\(shown(member.key))' is there twice.")
                 continue
             }
             if key.hasPrefix(".") { compileRule(key, member, index) } else { compileChild(key, member, index) }
@@ -84,7 +84,7 @@ struct DatabaseRulesCompiler {
     }
 
     private mutating func compileChild(_ key: String, _ member: DatabaseRulesFile.Member, _ index: Int) {
-        let start = member.key.start
+        let start = member.key.quote
         let isCapture = key.hasPrefix("$")
         guard DatabasePathText.isKey(isCapture ? String(key.dropFirst()) : key) else {
             return diagnostics.error(
@@ -120,12 +120,12 @@ struct DatabaseRulesCompiler {
         guard let kind = DatabaseRuleKind(rawValue: key) else {
             let hint = NearestName.of(key, in: [".read", ".write", ".validate", ".indexOn"])
             return diagnostics.error(
-                member.key.start,
+                member.key.quote,
                 "'\(shown(member.key))' is not a rule"
                     + (hint.map { ". Did you mean '\($0)'?" } ?? "; there are .read, .write, .validate and .indexOn."))
         }
         var rule = DatabaseRule(
-            kind: kind, node: index, position: source.position(of: max(0, member.key.start - 1)),
+            kind: kind, node: index, position: source.position(of: member.key.quote),
             text: RulesFileString(bytes: [], start: member.value.offset))
         switch member.value.value {
         case .boolean(let value): (rule.literal, rule.constant) = (value, value)

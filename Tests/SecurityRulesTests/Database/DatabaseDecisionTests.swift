@@ -78,6 +78,39 @@ import Testing
         #expect(decision.isAllowed == (deniedPath == nil))
     }
 
+    @Test func onlyWhatIsThereIsValidated() throws {
+        let rules = try DatabaseRules(
+            #"{"rules": {".write": true, "a": {"b": {".validate": false, "c": {".validate": "newData.val() == 1"}}}}}"#)
+        #expect(try DatabaseSamples.writes(rules, [("/a", #"{"x": 1}"#)]).isAllowed)
+        #expect(try DatabaseSamples.writes(rules, [("/a", #"{"b": 1}"#)]).deniedPath == "/a/b")
+        let deeper = try DatabaseRules(
+            #"{"rules": {".write": true, "a": {"b": {"c": {".validate": "newData.val() == 1"}}}}}"#)
+        #expect(try DatabaseSamples.writes(deeper, [("/a", #"{"b": {"d": 2}}"#)]).isAllowed)
+        #expect(try DatabaseSamples.writes(deeper, [("/a", #"{"b": {"c": 2}}"#)]).deniedPath == "/a/b/c")
+    }
+
+    /// What one rule has read isn't taken for what the next one reads.
+    @Test func eachRuleReadsItsOwnPaths() throws {
+        let rules = try DatabaseRules(
+            #"""
+            {"rules": {".write": "root.child('a').val() == 1", "x": {".validate": "root.child('b').val() == 2",
+              "$k": {".validate": "root.child('c').val() == 3 && newData.val() == $k"}}}}
+            """#)
+        let tree = DatabaseTree(["a": 1, "b": 2, "c": 3])
+        #expect(try DatabaseSamples.writes(rules, [("/x", #"{"p": "p", "q": "q"}"#)], in: tree).isAllowed)
+        #expect(try DatabaseSamples.writes(rules, [("/x", #"{"p": "p", "q": "p"}"#)], in: tree).deniedPath == "/x/q")
+        let parents = try DatabaseRules(
+            #"{"rules": {".read": "data.child('a/b').val() == 1 && data.child('a/b').parent().exists() && !data.child('a/b').parent().isNumber()"}}"#
+        )
+        #expect(try DatabaseSamples.reads(parents, "/", in: DatabaseTree(["a": ["b": 1]])).isAllowed)
+        let above = try DatabaseRules(
+            #"{"rules": {".read": "root.child('a').val() == 2", "x": {".read": "root.child('b').val() == 2"}}}"#)
+        #expect(try DatabaseSamples.reads(above, "/x", in: tree).isAllowed)
+        let depths = try DatabaseRules(
+            #"{"rules": {"$a": {"$b": {".read": "data.val() == 1 && data.parent().val() != 1"}}}}"#)
+        #expect(try DatabaseSamples.reads(depths, "/a/b", in: DatabaseTree(["a": ["b": 1]])).isAllowed)
+    }
+
     @Test func whatIsNotValidatedIsNotRead() throws {
         let rules = try DatabaseRules(
             #"{"rules": {".write": true, "a": {"$x": {"y": {".validate": "newData.isString()"}}}, "b": {".read": true}}}"#
@@ -174,6 +207,13 @@ import Testing
         #expect(tree.readPaths == ["/x"])
     }
 
+    @Test func aChildOfAnImpossiblePathHasNothing() throws {
+        let rules = try DatabaseRules(
+            #"{"rules": {".read": "!root.child('a.b').child('c').exists() && !root.child('a.b/c').child('d').parent().exists()"}}"#
+        )
+        #expect(try DatabaseSamples.reads(rules, "/", in: DatabaseTree(["a": 1])).isAllowed)
+    }
+
     /// Keys that no node can have, and paths that are too deep, aren't asked for: ``DatabaseTree`` would throw.
     @Test(arguments: ["a.b", "a/$b/c", "x[0]", "é#", "\u{7F}"])
     func impossiblePathsHaveNothing(path: String) throws {
@@ -194,6 +234,8 @@ import Testing
         let request = DatabaseRulesRequest.write([["list"]], auth: .null, now: 0)
         let whole = try rules.decide(request, before: before, after: after)
         #expect(whole.isAllowed)
+        // Each child is found, and read.
+        #expect(whole.cost > 2 * 1000 * RulesLimits.databaseNodeCost)
         #expect(try rules.decide(request, before: before, after: after, maxCost: whole.cost).isAllowed)
         let bounded = try rules.decide(request, before: before, after: after, maxCost: whole.cost - 1)
         #expect(!bounded.isAllowed)

@@ -182,6 +182,16 @@ import Testing
         #expect(try !DatabaseSamples.reads(rules, "/e\u{301}").isAllowed)
         #expect(try DatabaseSamples.reads(rules, "/\u{E9}x").isAllowed)
         #expect(try !DatabaseSamples.reads(rules, "/e\u{301}x").isAllowed)
+        let other = "{\"rules\": {\"$\u{E9}\": {\".read\": \"$e\u{301} == 'x'\"}}}"
+        #expect(DatabaseSamples.diagnostics(other).first?.contains("Unknown variable") == true)
+    }
+
+    @Test func escapesOfJSONAreRead() throws {
+        let rules = try DatabaseRules(
+            #"{"rules": {"\u0061\ud83d\ude00": {".read": "'\"\/x\u0027.length == 3"}, "$k": {".read": "$k\n!=\r\tnull"}}}"#
+        )
+        #expect(rules.nodes[1].name == "a😀")
+        #expect(try DatabaseSamples.reads(rules, "/a😀").isAllowed && DatabaseSamples.reads(rules, "/b").isAllowed)
     }
 
     @Test func manyNamesOfOneLocationAreFound() throws {

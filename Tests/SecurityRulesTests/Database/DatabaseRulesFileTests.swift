@@ -160,7 +160,7 @@ import Testing
             {"rules": {".indexOn": ".value", "users": {".indexOn": ["name", "/address//city/"], "$uid": {".indexOn": "a"},
              "ada": {}}}}
             """#)
-        func indexes(_ path: String) -> [DatabaseIndex] { rules.indexes(at: DatabaseSamples.path(path)) }
+        func indexes(_ path: String) -> [DatabaseRulesIndex] { rules.indexes(at: DatabaseSamples.path(path)) }
         #expect(indexes("/") == [.value])
         #expect(indexes("/users") == [.child(["name"]), .child(["address", "city"])])
         #expect(

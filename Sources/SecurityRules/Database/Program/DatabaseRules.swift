@@ -33,7 +33,7 @@ package struct DatabaseRules: Sendable {
     package var strictJSON: String { DatabaseRulesFile.strictJSON(source.bytes) }
 
     /// What `.indexOn` names for the children of a location.
-    package func indexes(at path: some Sequence<String>) -> [DatabaseIndex] {
+    package func indexes(at path: some Sequence<String>) -> [DatabaseRulesIndex] {
         var node: DatabaseRulesTreeNode? = nodes[0]
         for segment in path { node = node.flatMap { child(of: $0, segment) }.map { nodes[$0] } }
         return node?.indexes ?? []
@@ -55,7 +55,7 @@ package struct DatabaseRules: Sendable {
 }
 
 /// How the children of a location are indexed.
-package enum DatabaseIndex: Hashable, Sendable {
+package enum DatabaseRulesIndex: Hashable, Sendable {
     /// `.value`
     case value
     /// The path of a descendant, relative to each child.
@@ -77,7 +77,7 @@ struct DatabaseRulesTreeNode: Sendable {
     var validate: Int?
     /// Whether a node below has `.validate`.
     var validatesBelow = false
-    var indexes: [DatabaseIndex] = []
+    var indexes: [DatabaseRulesIndex] = []
 }
 
 /// Children by name. Names are compared by their bytes.

@@ -153,10 +153,10 @@ struct DatabaseRulesCompiler {
         }
     }
 
-    private mutating func indexes(_ file: DatabaseRulesFile) -> [DatabaseIndex] {
+    private mutating func indexes(_ file: DatabaseRulesFile) -> [DatabaseRulesIndex] {
         let elements: [DatabaseRulesFile]
         if case .array(let all) = file.value { elements = all } else { elements = [file] }
-        var result: [DatabaseIndex] = []
+        var result: [DatabaseRulesIndex] = []
         for element in elements {
             guard case .string(let text) = element.value else {
                 diagnostics.error(element.offset, ".indexOn must be a string or a list of strings.")

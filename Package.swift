@@ -114,6 +114,10 @@ let package = Package(
             dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
             swiftSettings: settings),
         .target(
+            name: "RealtimeStore",
+            dependencies: ["StrictJSON", "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline"],
+            swiftSettings: settings),
+        .target(
             name: "EventDelivery",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
@@ -671,6 +675,13 @@ let package = Package(
                 "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "UserStore",
                 "FunctionsHost", "TestSupport", "StoreTestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RealtimeStoreTests",
+            dependencies: [
+                "StrictJSON", "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline", "RealtimeStore",
+                "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

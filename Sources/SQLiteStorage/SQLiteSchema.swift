@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 5
+    static let version = 6
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -48,6 +48,13 @@ enum SQLiteSchema {
                 sql: """
                     CREATE TABLE users (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
                     PRAGMA user_version = 5;
+                    """)
+        }
+        migrator.registerMigration("6 tree") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE tree (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    PRAGMA user_version = 6;
                     """)
         }
         return migrator

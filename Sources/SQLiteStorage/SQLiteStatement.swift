@@ -71,6 +71,7 @@ extension StorageTable {
         case .events: "events"
         case .deliveries: "deliveries"
         case .users: "users"
+        case .tree: "tree"
         }
     }
 
@@ -78,7 +79,7 @@ extension StorageTable {
     var hasRowIDs: Bool {
         switch self {
         case .documents, .changes, .events: true
-        case .index, .completions, .meta, .deliveries, .users: false
+        case .index, .completions, .meta, .deliveries, .users, .tree: false
         }
     }
 }

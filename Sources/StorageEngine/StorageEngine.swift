@@ -1,6 +1,6 @@
 /// The closed set of tables an engine keeps.
 package enum StorageTable: Int, CaseIterable, Sendable {
-    case documents, index, completions, meta, changes, events, deliveries, users
+    case documents, index, completions, meta, changes, events, deliveries, users, tree
 }
 
 /// Marks a restored file, among its metadata, until the store that opens it first starts a new history there.

@@ -12,6 +12,12 @@ package enum StoredChecksum {
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
+    /// - Parameter key: of the row that the bytes belong to; the same bytes under another key have another checksum.
+    package static func of(_ bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt32 {
+        let hash = add(bytes, to: add(key, to: multiplier))
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
     private static func add(_ bytes: UnsafeRawBufferPointer, to start: UInt64) -> UInt64 {
         var hash = mix(start, UInt64(bytes.count))
         var offset = 0

@@ -58,7 +58,7 @@ struct SQLiteEngineTests {
                 #expect(try reader.get(.changes, [6]) == (version == 2 ? [16] : nil))
             }
             try engine.write { writer in
-                for table in [StorageTable.changes, .events, .deliveries] { try writer.put(table, [5], [15]) }
+                for table in [StorageTable.changes, .events, .deliveries, .users, .tree] { try writer.put(table, [5], [15]) }
             }
             try engine.close()
         }

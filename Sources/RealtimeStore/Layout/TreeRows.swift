@@ -1,0 +1,125 @@
+import StorageEngine
+
+/// The rows of a namespace in one state, by path, whichever trees they are in.
+///
+/// Paths are bytes (``TreeKey``).
+struct TreeRows {
+    let storage: any StorageReader
+    let layout: TreeLayout
+    /// Changes that aren't stored, but are seen.
+    var changes: RowChanges?
+    /// Notes what is read.
+    var notes: ReadNotes?
+
+    func get(_ path: [UInt8]) throws -> [UInt8]? {
+        notes?.add(path)
+        if let changes {
+            if let changed = changes[path] { return changed }
+            if changes.hides(path) { return nil }
+        }
+        return try storage.get(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path)
+    }
+
+    /// Visits rows by path until the body returns false.
+    func scan(
+        _ range: KeyRange, reverse: Bool = false, _ body: (_ path: ArraySlice<UInt8>, _ row: [UInt8]) throws -> Bool
+    ) throws {
+        try visit(range, reverse, keysOnly: false) { path, row in try body(path, row ?? []) }
+    }
+
+    /// Visits paths as ``scan(_:reverse:_:)`` does, without loading the rows.
+    func scanPaths(_ range: KeyRange, reverse: Bool = false, _ body: (ArraySlice<UInt8>) throws -> Bool) throws {
+        try visit(range, reverse, keysOnly: true) { path, _ in try body(path) }
+    }
+
+    /// The first path in a range, or the last one.
+    func firstPath(in range: KeyRange, reverse: Bool = false) throws -> ArraySlice<UInt8>? {
+        var found: ArraySlice<UInt8>?
+        try scanPaths(range, reverse: reverse) { path in
+            found = path
+            return false
+        }
+        return found
+    }
+
+    /// The first row in a range, or the last one.
+    func first(in range: KeyRange, reverse: Bool = false) throws -> (path: ArraySlice<UInt8>, row: [UInt8])? {
+        var found: (ArraySlice<UInt8>, [UInt8])?
+        try scan(range, reverse: reverse) { path, row in
+            found = (path, row)
+            return false
+        }
+        return found
+    }
+
+    private func visit(
+        _ range: KeyRange, _ reverse: Bool, keysOnly: Bool, _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
+    ) throws {
+        guard let notes else { return try visitAll(range, reverse, keysOnly, body) }
+        var last: ArraySlice<UInt8>?
+        var isComplete = true
+        try visitAll(range, reverse, keysOnly) { path, row in
+            last = path
+            isComplete = try body(path, row)
+            return isComplete
+        }
+        notes.add(range, upTo: isComplete ? nil : last, reverse: reverse, pathsOnly: keysOnly)
+    }
+
+    /// Visits the stored rows and, between them, those of the changes.
+    private func visitAll(
+        _ range: KeyRange, _ reverse: Bool, _ keysOnly: Bool, _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
+    ) throws {
+        guard let changes, !changes.isEmpty else { return try visitStored(range, reverse, keysOnly, body) }
+        var own = changes.cursor(in: range, reverse: reverse)
+        var isStopped = false
+        for part in changes.visibleParts(of: range, reverse: reverse) where !isStopped {
+            try visitStored(part, reverse, keysOnly) { path, row in
+                while let next = own.next {
+                    let isSame = next.path[...] == path
+                    guard isSame || next.path[...].lexicographicallyPrecedes(path) != reverse else { break }
+                    own.advance()
+                    if let changed = next.row { isStopped = try !body(next.path[...], changed) }
+                    if isSame || isStopped { return !isStopped }
+                }
+                isStopped = try !body(path, row)
+                return !isStopped
+            }
+        }
+        while !isStopped, let next = own.next {
+            own.advance()
+            if let changed = next.row { isStopped = try !body(next.path[...], changed) }
+        }
+    }
+
+    private func visitStored(
+        _ range: KeyRange, _ reverse: Bool, _ keysOnly: Bool, _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
+    ) throws {
+        var goesOn = true
+        var parts = layout.parts(of: range)
+        if reverse { parts.reverse() }
+        for part in parts where goesOn {
+            let stored = part.stored
+            if keysOnly {
+                try storage.scanKeys(.tree, stored, reverse: reverse) { key in
+                    goesOn = try body(key[TreeKey.headerCount...], nil)
+                    return goesOn
+                }
+            } else {
+                try storage.scan(.tree, stored, reverse: reverse) { key, row in
+                    goesOn = try body(key[TreeKey.headerCount...], row)
+                    return goesOn
+                }
+            }
+        }
+    }
+}
+
+extension TreeLayout.Extent {
+    /// The range of the rows' keys in storage.
+    var stored: KeyRange {
+        let header = TreeKey.header(ofTree: tree)
+        let upper = range.upper.map { header + $0 } ?? KeyBytes.successor(ofPrefix: header)
+        return KeyRange(lower: header + range.lower, upper: upper)
+    }
+}

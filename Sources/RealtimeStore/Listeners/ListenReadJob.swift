@@ -1,0 +1,35 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+
+/// Reads a listener's initial data.
+struct ListenReadJob<Initial: Sendable>: SnapshotJob {
+    let store: RealtimeStore
+    let core: ListenerCore
+    let read: @Sendable (RealtimeSnapshot) throws -> Initial
+    let started: @Sendable (Result<Initial, RealtimeFailure>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        let result = Result { () throws -> (Initial, [RealtimeIndexEntry]?) in
+            let state = try store.snapshot(of: core.namespace, in: snapshot)
+            let matches = try core.query.map { try state.matches(of: $0, at: core.path).entries }
+            return (try read(state), matches)
+        }.mapError { RealtimeFailure(from: $0) }
+        let version = snapshot.version
+        snapshot.complete { begin(at: version, result) }
+    }
+
+    func fail(_ error: DocumentError) { begin(at: 0, .failure(RealtimeFailure(from: error))) }
+
+    private func begin(at version: Int64, _ result: Result<(Initial, [RealtimeIndexEntry]?), RealtimeFailure>) {
+        let started = started
+        switch result {
+        case .success(let (initial, matches)):
+            store.hub.begin(
+                core.id, ListenerBeginning(version: version, matches: matches) { started(.success(initial)) })
+        case .failure(let failure):
+            store.hub.begin(
+                core.id, ListenerBeginning(version: version, deliver: { started(.failure(failure)) }, hasFailed: true))
+        }
+    }
+}

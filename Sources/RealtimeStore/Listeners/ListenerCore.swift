@@ -1,0 +1,62 @@
+import RealtimeModel
+import Synchronization
+
+/// One listener. Its variables are used by the listeners' thread only.
+final class ListenerCore: @unchecked Sendable {
+    enum Phase {
+        /// The initial data are being read; what was pushed meanwhile.
+        case starting([RealtimePush])
+        /// It has the state of a version, and receives what is newer.
+        case active(from: Int64)
+    }
+
+    let id: UInt64
+    let namespace: String
+    let path: RealtimePath
+    /// Nil if it listens to all that is at the path.
+    let query: RealtimeQuery?
+    let receive: @Sendable (RealtimePush) -> Void
+    let failed: @Sendable (RealtimeFailure) -> Void
+    var phase = Phase.starting([])
+
+    init(
+        id: UInt64, namespace: String, path: RealtimePath, query: RealtimeQuery?,
+        receive: @escaping @Sendable (RealtimePush) -> Void, failed: @escaping @Sendable (RealtimeFailure) -> Void
+    ) {
+        self.id = id
+        self.namespace = namespace
+        self.path = path
+        // A query for everything is an order only.
+        self.query = query.flatMap { $0.loadsAll ? nil : $0 }
+        self.receive = receive
+        self.failed = failed
+    }
+
+    func push(_ push: RealtimePush) {
+        switch phase {
+        case .starting(let waiting): phase = .starting(waiting + [push])
+        case .active(let version): if push.version > version { receive(push) }
+        }
+    }
+
+    /// Called when the initial data, of a version, were delivered.
+    func begin(at version: Int64) {
+        guard case .starting(let waiting) = phase else { return }
+        phase = .active(from: version)
+        for push in waiting { self.push(push) }
+    }
+}
+
+/// A listener as its owner has it.
+package final class RealtimeListener: Sendable {
+    private let id: UInt64
+    private let hub: RealtimeHub
+
+    init(id: UInt64, hub: RealtimeHub) {
+        self.id = id
+        self.hub = hub
+    }
+
+    /// Ends the listener. What is being delivered at the moment may still come.
+    package func cancel() { hub.remove(id) }
+}

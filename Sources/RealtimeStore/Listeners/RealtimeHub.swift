@@ -1,0 +1,91 @@
+import CommitPipeline
+import RealtimeModel
+import StorageEngine
+import Synchronization
+
+/// A job for the listeners' thread.
+enum HubJob: Sendable {
+    /// The changes of all commits up to a version, which are durable, in their order.
+    case commits([RealtimeCommitFeed], upTo: Int64)
+    /// An answer to a caller, which must not come before the effects of the commits up to a version.
+    case completion(at: Int64?, @Sendable () -> Void)
+    case add(ListenerCore)
+    /// A listener's initial data were read.
+    case begin(UInt64, ListenerBeginning)
+    case remove(UInt64)
+}
+
+/// The initial data of a listener.
+struct ListenerBeginning: Sendable {
+    /// The version of the data.
+    var version: Int64
+    /// The query's matches; nil if the listener has no query.
+    var matches: [RealtimeIndexEntry]?
+    /// Delivers the initial data, or the failure.
+    var deliver: @Sendable () -> Void
+    /// Whether reading has failed: the listener ends.
+    var hasFailed = false
+}
+
+/// The queue of the thread that delivers commits to listeners, and answers to callers: so each caller's answers and each
+/// listener's changes come in the order of commits, and the writer waits for neither.
+final class RealtimeHub: Sendable {
+    let jobs = JobQueue<HubJob>()
+    private let pipeline: CommitPipeline
+    private let catalogs: CatalogCache
+    private let limits: RealtimeReadLimits
+    private let threads = Mutex(ThreadGroups())
+    private let lastID = Atomic<UInt64>(0)
+    private let listeners = Atomic<Int>(0)
+
+    private static let threadName = "realtime.listeners"
+
+    init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, limits: RealtimeReadLimits) {
+        self.pipeline = pipeline
+        self.catalogs = catalogs
+        self.limits = limits
+    }
+
+    /// - Throws: `StorageError` if no reader can be opened.
+    func start() throws {
+        let session = SnapshotSession(try pipeline.engine.makeReadSession())
+        let thread = HubThread(
+            self, session, catalogs, limits: limits, position: pipeline.openedVersion)
+        threads.withLock { $0.start(Self.threadName) { thread.run() } }
+    }
+
+    func shutDown() async {
+        jobs.close()
+        await threads.withLock { $0.end(of: Self.threadName) }.wait()
+    }
+
+    func publish(_ commits: [RealtimeCommitFeed], upTo version: Int64) {
+        _ = jobs.put(.commits(commits, upTo: version))
+    }
+
+    /// Calls back after the effects of the commits before were delivered.
+    ///
+    /// - Parameter version: also of the commits up to this version, which are durable.
+    func complete(at version: Int64? = nil, _ completion: @escaping @Sendable () -> Void) {
+        if !jobs.put(.completion(at: version, completion)) { completion() }
+    }
+
+    /// The number of listeners.
+    var listenerCount: Int { listeners.load(ordering: .relaxed) }
+
+    func makeID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
+    func add(_ core: ListenerCore) {
+        listeners.add(1, ordering: .relaxed)
+        _ = jobs.put(.add(core))
+    }
+
+    func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
+        if !jobs.put(.begin(id, beginning)) { beginning.deliver() }
+    }
+
+    func remove(_ id: UInt64) { _ = jobs.put(.remove(id)) }
+
+    /// Called by the thread for each listener that is gone.
+    func removed() { listeners.subtract(1, ordering: .relaxed) }
+}

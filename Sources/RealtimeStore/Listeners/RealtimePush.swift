@@ -1,0 +1,54 @@
+package import RealtimeModel
+import Synchronization
+
+/// What a commit, or for a query a batch of them, has changed for the listeners at a path.
+///
+/// All these listeners receive the same object, and its encoding is made once.
+package final class RealtimePush: Sendable {
+    package enum Content: Sendable {
+        /// A new state at a target.
+        case put(RealtimeChange)
+        /// New states at several targets, none of which contains another, in the order in which they are applied.
+        case patch([RealtimeChange])
+    }
+
+    /// The path that is listened to.
+    package let path: RealtimePath
+    /// Targets count from the path.
+    package let content: Content
+    /// The version of the state that has the changes.
+    package let version: Int64
+    private let encodings = Mutex<[Int: [UInt8]]>([:])
+
+    init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64) {
+        self.path = path
+        content = changes.count == 1 ? .put(changes[0]) : .patch(changes)
+        self.version = version
+    }
+
+    package var changes: [RealtimeChange] {
+        switch content {
+        case .put(let change): [change]
+        case .patch(let changes): changes
+        }
+    }
+
+    /// The push in a form of the caller's, which is made for the first listener that asks.
+    ///
+    /// - Parameter form: distinguishes the caller's forms.
+    package func encoding(_ form: Int, _ make: () -> [UInt8]) -> [UInt8] {
+        encodings.withLock { encodings in
+            if let known = encodings[form] { return known }
+            let made = make()
+            encodings[form] = made
+            return made
+        }
+    }
+}
+
+/// The changes of a commit, for listeners.
+struct RealtimeCommitFeed: Sendable {
+    var version: Int64
+    var namespace: String
+    var changes: [RealtimeAppliedChange]
+}

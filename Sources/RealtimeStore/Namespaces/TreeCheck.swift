@@ -1,0 +1,64 @@
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+
+/// Checks the rows of all namespaces: that each can be read and belongs to one, and that nodes and entries agree.
+final class TreeCheck {
+    let run: CheckRun
+    private var rows = 0
+    private static let rowsBetweenTellings = 4_096
+
+    init(_ run: CheckRun) { self.run = run }
+
+    /// - Returns: the number of rows.
+    func check() throws -> Int {
+        let catalog: RealtimeCatalog
+        do {
+            catalog = try RealtimeCatalog.read(run.storage, generation: 0)
+        } catch let error as DecodingFailure {
+            try run.note("the namespaces of the Realtime Database can't be read: \(error.reason)")
+            return 0
+        }
+        try checkTrees(catalog)
+        for (name, record) in catalog.namespaces.sorted(by: { $0.key < $1.key }) {
+            let rows = TreeRows(storage: run.storage, layout: record.layout)
+            try NamespaceCheck(name, rows, record.indexes, self).check()
+        }
+        return rows
+    }
+
+    /// Called for each row.
+    func count() throws {
+        rows += 1
+        if rows % Self.rowsBetweenTellings == 0 { try run.advance(to: WorkProgress(done: rows)) }
+    }
+
+    /// Checks that each row of a tree is a namespace's, or garbage.
+    private func checkTrees(_ catalog: RealtimeCatalog) throws {
+        var owners: [UInt32: TreeLayout] = [:]
+        for (name, record) in catalog.namespaces {
+            for tree in record.layout.trees {
+                if owners[tree] != nil { try run.note("the database \"\(name)\" shares a tree with another") }
+                if tree >= catalog.nextTree { try run.note("the database \"\(name)\" has a tree of a future number") }
+                owners[tree] = record.layout
+            }
+        }
+        var strays = 0
+        try run.storage.scanKeys(.tree, RowKind.node.all, reverse: false) { key in
+            guard key.count >= TreeKey.headerCount else {
+                strays += 1
+                return true
+            }
+            let tree = key[1..<TreeKey.headerCount].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let path = key[TreeKey.headerCount...]
+            let isKnown =
+                owners[tree].map { layout in
+                    layout.tree(of: path) == tree
+                        || layout.garbage.contains { $0.tree == tree && $0.range.contains(path) }
+                } ?? false
+            if !isKnown { strays += 1 }
+            return true
+        }
+        if strays > 0 { try run.note("\(strays) rows of the Realtime Database belong to no database") }
+    }
+}

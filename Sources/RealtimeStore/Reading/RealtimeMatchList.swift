@@ -1,0 +1,82 @@
+import RealtimeModel
+import StorageEngine
+
+/// Collects the children that match a query, and knows when there are enough.
+struct RealtimeMatchList {
+    let query: RealtimeQuery
+    /// Whether children come from the last to the first.
+    let isReverse: Bool
+    /// Whether children come in the query's order. If not, all that are in the range are collected.
+    var isOrdered = true
+    private let limit: Int
+    private var entries: [RealtimeIndexEntry] = []
+
+    init(_ query: RealtimeQuery) {
+        self.query = query
+        switch query.limit {
+        case .first(let count)?: (isReverse, limit) = (false, count)
+        case .last(let count)?: (isReverse, limit) = (true, count)
+        case nil: (isReverse, limit) = (false, .max)
+        }
+    }
+
+    var isComplete: Bool { isOrdered && entries.count >= limit }
+
+    /// - Returns: whether more are wanted.
+    mutating func add(_ entry: RealtimeIndexEntry) -> Bool {
+        if query.includes(entry) { entries.append(entry) }
+        return !isComplete
+    }
+
+    /// The matches in the query's order.
+    var ordered: [RealtimeIndexEntry] {
+        if isOrdered { return isReverse ? entries.reversed() : entries }
+        let sorted = entries.sorted()
+        return isReverse ? sorted.suffix(limit) : Array(sorted.prefix(limit))
+    }
+
+    // MARK: Where matches can be
+
+    /// The children of a node from one bound's key to another's. Some may still be outside of the range.
+    func keyRange(of parent: [UInt8], from start: RealtimeQuery.Bound?, to end: RealtimeQuery.Bound?) -> KeyRange {
+        var range = TreeKey.children(of: parent)
+        switch start?.key {
+        case nil, .minimum?: break
+        case .key(let key)?: range.lower = RealtimeSnapshot.child(key, of: parent)
+        case .maximum?: range.upper = range.lower
+        }
+        switch end?.key {
+        case nil, .maximum?: break
+        case .key(let key)?: range.upper = KeyBytes.successor(ofPrefix: RealtimeSnapshot.child(key, of: parent))
+        case .minimum?: range.upper = range.lower
+        }
+        return range
+    }
+
+    /// The entries of an index from the start's value and key to the end's. Some may still be outside of the range.
+    func entryRange(_ prefix: [UInt8]) -> KeyRange {
+        var range = KeyRange(prefix: prefix)
+        if let start = query.start {
+            var lower = prefix
+            let isCut = IndexValueKey.append(RealtimeIndexValue(start.value), to: &lower)
+            switch start.key {
+            case .key(let key) where !isCut: TreeKey.append(key, to: &lower)
+            case .maximum where !isCut: lower = KeyBytes.successor(ofPrefix: lower) ?? lower
+            default: break
+            }
+            range.lower = lower
+        }
+        if let end = query.end {
+            var upper = prefix
+            let isCut = IndexValueKey.append(RealtimeIndexValue(end.value), to: &upper)
+            switch end.key {
+            case .key(let key) where !isCut:
+                TreeKey.append(key, to: &upper)
+                range.upper = KeyBytes.successor(ofPrefix: upper)
+            case .minimum where !isCut: range.upper = upper
+            default: range.upper = KeyBytes.successor(ofPrefix: upper)
+            }
+        }
+        return range
+    }
+}

@@ -1,0 +1,153 @@
+import DocumentModel
+package import RealtimeModel
+import StorageEngine
+
+/// The children of a node that match a query.
+package struct RealtimeMatches: Sendable {
+    /// In the query's order.
+    package var entries: [RealtimeIndexEntry]
+    /// Whether an index gave the order. If not, all children were looked at.
+    package var isIndexed: Bool
+
+    /// The keys in the order of keys.
+    package var keys: [RealtimeKey] { entries.map(\.key).sorted() }
+}
+
+extension RealtimeSnapshot {
+    /// Finds the children of a node that match a query, without loading what is below them.
+    ///
+    /// - Throws: `tooManyNodes` if there is no index, and more would be looked at than a query may.
+    package func matches(of query: RealtimeQuery, at path: RealtimePath) throws -> RealtimeMatches {
+        let parent = TreeKey.of(path)
+        var found = RealtimeMatchList(query)
+        var isIndexed = true
+        switch query.index {
+        case .key: try matchKeys(of: parent, into: &found)
+        case .priority: try matchPriorities(of: parent, into: &found)
+        case .value, .child:
+            if let index = readyIndex(for: query.index, at: path) {
+                try matchEntries(of: parent, index: index.number, into: &found)
+            } else {
+                isIndexed = false
+                try matchAll(of: parent, into: &found)
+            }
+        }
+        return RealtimeMatches(entries: found.ordered, isIndexed: isIndexed)
+    }
+
+    /// Whether an index orders a node's children as a query does.
+    package func isIndexed(_ query: RealtimeQuery, at path: RealtimePath) -> Bool {
+        switch query.index {
+        case .key, .priority: true
+        case .value, .child: readyIndex(for: query.index, at: path) != nil
+        }
+    }
+
+    private func readyIndex(for index: RealtimeQuery.Index, at path: RealtimePath) -> RealtimeIndex? {
+        indexes.first { $0.state == .ready && $0.definition.index == index && $0.definition.covers(path.keys) }
+    }
+
+    /// The place of a child in a query's order; nil if it doesn't exist.
+    func entry(of key: RealtimeKey, at parent: [UInt8], by index: RealtimeQuery.Index) throws -> RealtimeIndexEntry? {
+        let child = Self.child(key, of: parent)
+        guard try exists(at: child) else { return nil }
+        return RealtimeIndexEntry(value: try value(of: child, by: index), key: key)
+    }
+
+    /// What a child that exists is ordered by.
+    func value(of child: [UInt8], by index: RealtimeQuery.Index) throws -> RealtimeIndexValue {
+        switch index {
+        case .key: return .null
+        case .priority: return RealtimeIndexValue(try stored(at: child)?.priority?.leaf)
+        case .value: return try stored(at: child)?.leaf.map { .leaf($0) } ?? .object
+        case .child(let path):
+            switch try content(at: child + TreeKey.of(path)) {
+            case .nothing: return .null
+            case .leaf(let leaf): return .leaf(leaf)
+            case .object: return .object
+            }
+        }
+    }
+
+    // MARK: Ways to the matches
+
+    private func matchKeys(of parent: [UInt8], into found: inout RealtimeMatchList) throws {
+        let range = found.keyRange(of: parent, from: found.query.start, to: found.query.end)
+        try eachChild(of: parent, in: range, reverse: found.isReverse) { child in
+            found.add(RealtimeIndexEntry(value: .null, key: child.key))
+        }
+    }
+
+    /// The children without a priority are found among all children, and the others by their entries.
+    private func matchPriorities(of parent: [UInt8], into found: inout RealtimeMatchList) throws {
+        func matchOthers() throws {
+            guard !found.isComplete, found.query.start?.value == nil else { return }
+            let end = found.query.end.flatMap { $0.value == nil ? $0 : nil }
+            let range = found.keyRange(of: parent, from: found.query.start, to: end)
+            try eachChild(of: parent, in: range, reverse: found.isReverse, withRows: true) { child in
+                let node = found.isReverse ? try stored(at: Array(child.path)) : try child.stored()
+                guard node?.priority == nil else { return true }
+                return found.add(RealtimeIndexEntry(value: .null, key: child.key))
+            }
+        }
+        if !found.isReverse { try matchOthers() }
+        // An end of null leaves out all priorities.
+        if !found.isComplete, found.query.end.map({ $0.value != nil }) ?? true {
+            try matchEntries(of: parent, index: IndexEntryKey.priorities, into: &found)
+        }
+        if found.isReverse { try matchOthers() }
+    }
+
+    private func matchEntries(of parent: [UInt8], index: UInt32, into found: inout RealtimeMatchList) throws {
+        let prefix = IndexEntryKey.prefix(of: parent, index: index)
+        // Values of which only the beginning is known, and which have it in common.
+        var cut: (bytes: ArraySlice<UInt8>, entries: [RealtimeIndexEntry])?
+        func takeCut() -> Bool {
+            guard let group = cut else { return true }
+            cut = nil
+            for entry in found.isReverse ? group.entries.sorted(by: >) : group.entries.sorted() {
+                guard found.add(entry) else { return false }
+            }
+            return true
+        }
+        try rows.scanPaths(found.entryRange(prefix), reverse: found.isReverse) { path in
+            let (value, key) = try IndexEntryKey.read(path.dropFirst(prefix.count))
+            if let value {
+                guard takeCut() else { return false }
+                return found.add(RealtimeIndexEntry(value: value, key: key))
+            }
+            let beginning = path.dropFirst(prefix.count).prefix(IndexValueKey.maxTextBytes)
+            if cut?.bytes != beginning {
+                guard takeCut() else { return false }
+                cut = (beginning, [])
+            }
+            let whole = try self.value(of: Self.child(key, of: parent), by: found.query.index)
+            cut?.entries.append(RealtimeIndexEntry(value: whole, key: key))
+            return true
+        }
+        _ = takeCut()
+    }
+
+    /// Looks at all children.
+    private func matchAll(of parent: [UInt8], into found: inout RealtimeMatchList) throws {
+        var nodes = 0
+        let index = found.query.index
+        found.isOrdered = false
+        try eachChild(of: parent, in: TreeKey.children(of: parent), withRows: true) { child in
+            nodes += 1
+            guard nodes <= limits.maxQueryNodes else {
+                throw RealtimeFailure(
+                    .tooManyNodes,
+                    "the query has no index and would look at more than \(limits.maxQueryNodes) nodes, the limit; add "
+                        + "\".indexOn\": \"\(index.name)\" to the rules of the node")
+            }
+            let value =
+                if index == .value {
+                    try child.stored()?.leaf.map { RealtimeIndexValue.leaf($0) } ?? .object
+                } else {
+                    try value(of: Array(child.path), by: index)
+                }
+            return found.add(RealtimeIndexEntry(value: value, key: child.key))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import DocumentModel
+package import RealtimeModel
+import StorageEngine
+
+extension RealtimeSnapshot {
+    /// Sends the rows of a node, or of its children that match a query.
+    package func send(
+        at path: RealtimePath, matching query: RealtimeQuery? = nil, to receiver: inout some RealtimeRowReceiver
+    ) throws {
+        let parent = TreeKey.of(path)
+        guard let query, !query.loadsAll else {
+            return try eachRow(at: parent) { Self.send($1, at: $0, to: &receiver) }
+        }
+        for key in try matches(of: query, at: path).keys {
+            try eachRow(at: Self.child(key, of: parent)) { relative, node in
+                Self.send(node, at: RealtimePath(unchecked: [key] + relative.keys), to: &receiver)
+            }
+        }
+    }
+
+    /// A node, or its children that match a query.
+    ///
+    /// - Throws: `tooLarge` if it has more bytes than one request may read.
+    package func node(at path: RealtimePath, matching query: RealtimeQuery? = nil) throws -> RealtimeNode? {
+        var builder = RealtimeNodeBuilder()
+        try send(at: path, matching: query, to: &builder)
+        return builder.finalize()
+    }
+
+    /// The hash with which clients ask whether they have the current data; empty for nothing.
+    package func hash(at path: RealtimePath, matching query: RealtimeQuery? = nil) throws -> String {
+        var hasher = RealtimeRowHasher()
+        try send(at: path, matching: query, to: &hasher)
+        return hasher.finalize()
+    }
+
+    /// The hash of what a write addresses.
+    package func hash(at target: RealtimeTarget) throws -> String {
+        guard target.isPriority else { return try hash(at: target.path) }
+        return try leaf(at: target).map { RealtimeNode($0) }.hash
+    }
+
+    /// The ranges in which a node differs from a client's compound hash; nil if the client needs all data.
+    package func ranges(
+        at path: RealtimePath, matching query: RealtimeQuery? = nil, differingFrom hash: RealtimeCompoundHash
+    ) throws -> [RealtimeRange]? {
+        var comparison = RealtimeRangeComparison(with: hash)
+        try send(at: path, matching: query, to: &comparison)
+        return comparison.finalize()
+    }
+
+    /// Visits the rows at and below a node, without entries of indexes.
+    func eachRow(
+        at path: [UInt8], _ body: (_ path: RealtimePath, _ node: StoredNode) throws -> Void
+    ) throws {
+        var reader = TreePathReader()
+        var bytes = 0
+        var rest: KeyRange? = TreeKey.subtree(path)
+        while let range = rest {
+            rest = nil
+            try rows.scan(range) { rowPath, row in
+                switch try reader.read(rowPath.dropFirst(path.count)) {
+                case .entry(let parent):
+                    rest = KeyRange(lower: path + parent + [TreeKey.integerMarker], upper: range.upper)
+                    return false
+                case .node(let relative):
+                    bytes += rowPath.count + row.count
+                    guard bytes <= limits.maxBytes else { throw RealtimeFailure.tooLarge(limits.maxBytes) }
+                    try body(relative, try StoredNode(row, at: rowPath))
+                    return true
+                }
+            }
+        }
+    }
+
+    private static func send(
+        _ node: StoredNode, at path: RealtimePath, to receiver: inout some RealtimeRowReceiver
+    ) {
+        if let leaf = node.leaf {
+            receiver.leaf(leaf, priority: node.priority, at: path)
+        } else if let priority = node.priority {
+            receiver.priority(priority, at: path)
+        }
+    }
+}
+
+extension RealtimeFailure {
+    static func tooLarge(_ limit: Int) -> RealtimeFailure {
+        RealtimeFailure(
+            .tooLarge, "more than \(limit) bytes would be read, the limit of one request; read less, or page by key")
+    }
+}

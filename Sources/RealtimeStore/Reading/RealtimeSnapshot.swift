@@ -1,0 +1,103 @@
+import DocumentModel
+package import RealtimeModel
+import StorageEngine
+
+/// What exists at a path.
+package enum RealtimeContent: Hashable, Sendable {
+    case nothing
+    case leaf(RealtimeLeaf)
+    case object
+
+    package var leaf: RealtimeLeaf? {
+        guard case .leaf(let leaf) = self else { return nil }
+        return leaf
+    }
+}
+
+/// A namespace in one state: a durable one, the one within a batch, or the one that a write would lead to.
+///
+/// Each function reads the rows that it needs, and none throws for something that doesn't exist. They throw `StorageError`,
+/// `DecodingFailure` if a row isn't what was stored, or `RealtimeFailure` for their own limits.
+package struct RealtimeSnapshot {
+    let rows: TreeRows
+    let indexes: [RealtimeIndex]
+    let limits: RealtimeReadLimits
+    /// The version of the state: the time of its last commit, in microseconds.
+    package let version: Int64
+
+    init(_ rows: TreeRows, indexes: [RealtimeIndex], limits: RealtimeReadLimits, version: Int64) {
+        self.rows = rows
+        self.indexes = indexes
+        self.limits = limits
+        self.version = version
+    }
+
+    package func content(at path: RealtimePath) throws -> RealtimeContent { try content(at: TreeKey.of(path)) }
+
+    package func leaf(at path: RealtimePath) throws -> RealtimeLeaf? { try stored(at: TreeKey.of(path))?.leaf }
+
+    package func priority(at path: RealtimePath) throws -> RealtimePriority? {
+        try stored(at: TreeKey.of(path))?.priority
+    }
+
+    /// The leaf at a target; for a priority, its value.
+    package func leaf(at target: RealtimeTarget) throws -> RealtimeLeaf? {
+        target.isPriority ? try priority(at: target.path)?.leaf : try leaf(at: target.path)
+    }
+
+    package func exists(at path: RealtimePath) throws -> Bool { try exists(at: TreeKey.of(path)) }
+
+    package func hasChildren(at path: RealtimePath) throws -> Bool { try hasChildren(at: TreeKey.of(path)) }
+
+    /// The keys of a node's children, in order.
+    ///
+    /// - Parameter last: the key after which to begin.
+    package func childKeys(
+        at path: RealtimePath, after last: RealtimeKey? = nil, limit: Int = .max
+    ) throws -> [RealtimeKey] {
+        var keys: [RealtimeKey] = []
+        guard limit > 0 else { return keys }
+        let parent = TreeKey.of(path)
+        var range = TreeKey.children(of: parent)
+        if let last, let next = KeyBytes.successor(ofPrefix: Self.child(last, of: parent)) { range.lower = next }
+        try eachChild(of: parent, in: range) { child in
+            keys.append(child.key)
+            return keys.count < limit
+        }
+        return keys
+    }
+
+    // MARK: Paths as bytes
+
+    func stored(at path: [UInt8]) throws -> StoredNode? {
+        try rows.get(path).map { (row) throws(DecodingFailure) in try StoredNode(row, at: path) }
+    }
+
+    func content(at path: [UInt8]) throws -> RealtimeContent {
+        if let leaf = try stored(at: path)?.leaf { return .leaf(leaf) }
+        return try hasChildren(at: path) ? .object : .nothing
+    }
+
+    func exists(at path: [UInt8]) throws -> Bool {
+        // Only an object without children of its own has entries, or a priority, and no other rows.
+        try rows.firstPath(in: TreeKey.subtree(path)) != nil
+    }
+
+    func hasChildren(at path: [UInt8]) throws -> Bool { try rows.firstPath(in: TreeKey.children(of: path)) != nil }
+
+    static func child(_ key: RealtimeKey, of path: [UInt8]) -> [UInt8] {
+        var path = path
+        TreeKey.append(key, to: &path)
+        return path
+    }
+}
+
+/// Bounds on what one read looks at.
+package struct RealtimeReadLimits: Sendable {
+    /// The rows that a query without an index looks at.
+    package var maxQueryNodes = 1_000_000
+    /// The bytes of what is read.
+    package var maxBytes = RealtimeLimits.maxReadBytes
+
+    package init() {}
+}

@@ -1,0 +1,37 @@
+import DocumentModel
+import StorageEngine
+
+/// Rows that end in four bytes of a checksum over their content and key.
+enum SealedRow {
+    static func checksum(_ content: some Collection<UInt8>, _ key: some Collection<UInt8>) -> [UInt8] {
+        func sum(_ content: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) -> UInt32 {
+            StoredChecksum.of(content, key: key)
+        }
+        let value =
+            content.withContiguousStorageIfAvailable { content in
+                key.withContiguousStorageIfAvailable { key in
+                    sum(UnsafeRawBufferPointer(content), UnsafeRawBufferPointer(key))
+                }
+            } ?? nil
+        let checksum =
+            value ?? Array(content).withUnsafeBytes { content in Array(key).withUnsafeBytes { sum(content, $0) } }
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: checksum >> UInt32($0)) }
+    }
+
+    static func seal(_ content: [UInt8], at key: some Collection<UInt8>) -> [UInt8] {
+        content + checksum(content, key)
+    }
+
+    /// The content of a row.
+    ///
+    /// - Parameter what: names the row in the error, such as "a namespace".
+    static func open(
+        _ row: [UInt8], at key: some Collection<UInt8>, _ what: String
+    ) throws(DecodingFailure) -> ArraySlice<UInt8> {
+        let content = row.dropLast(4)
+        guard row.count > 4, checksum(content, key).elementsEqual(row.suffix(4)) else {
+            throw DecodingFailure("the checksum of \(what) is wrong")
+        }
+        return content
+    }
+}

@@ -1,0 +1,131 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import StorageEngine
+
+/// The Realtime Database as a kind of data: the writer's state of it, and its work in the background.
+final class RealtimeRows: DataKind, @unchecked Sendable {
+    static let id: UInt8 = 2
+
+    let configuration: RealtimeStoreConfiguration
+    let catalogs: CatalogCache
+    let hub: RealtimeHub
+    // Everything below is used only on the writer's thread.
+    private var catalog: RealtimeCatalog
+    private var durable: RealtimeCatalog
+    private var isCatalogChanged = false
+    private(set) var recent: RecentRows
+    /// The changes of the open batch's commits.
+    private var feed: [RealtimeCommitFeed] = []
+    private var sweep = TreeSweep()
+
+    /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
+    init(
+        _ storage: any StorageReader, configuration: RealtimeStoreConfiguration, catalogs: CatalogCache, hub: RealtimeHub
+    ) throws {
+        self.configuration = configuration
+        self.catalogs = catalogs
+        self.hub = hub
+        let (version, generations) = try StoreVersion.readRow(storage)
+        catalog = try RealtimeCatalog.read(storage, generation: generations[RealtimeRows.self] ?? 0)
+        durable = catalog
+        recent = RecentRows(floor: version)
+        sweep.begin(with: catalog)
+    }
+
+    // MARK: Commits
+
+    /// What is kept of a namespace; nil for a new one.
+    ///
+    /// - Throws: `unknownNamespace` if it doesn't exist, and isn't created by its first use.
+    func record(of namespace: String) throws(RealtimeFailure) -> NamespaceRecord? {
+        if let record = catalog.namespaces[namespace] { return record }
+        guard configuration.createsNamespaces else { throw .unknownNamespace(namespace) }
+        return nil
+    }
+
+    var namespaces: Dictionary<String, NamespaceRecord>.Keys { catalog.namespaces.keys }
+
+    /// Changes what is kept of a namespace, which is created if it doesn't exist. The batch stores it at its end.
+    func update(_ namespace: String, _ change: (inout NamespaceRecord, _ makeTree: () -> UInt32) -> Void) {
+        var record = catalog.namespaces[namespace] ?? NamespaceRecord(layout: TreeLayout(tree: catalog.makeTree()))
+        change(&record) { catalog.makeTree() }
+        guard catalog.namespaces[namespace] != record else { return }
+        catalog.namespaces[namespace] = record
+        sweep.look(at: namespace)
+        guard !isCatalogChanged else { return }
+        isCatalogChanged = true
+        catalog.generation += 1
+    }
+
+    /// Stores changes of rows.
+    func store(_ changes: RowChanges, of namespace: String, in storage: any StorageWriter) throws {
+        if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty {
+            update(namespace) { record, makeTree in
+                for range in changes.hidden { record.layout.replace(range, with: makeTree()) }
+            }
+        }
+        guard let layout = catalog.namespaces[namespace]?.layout else { return }
+        for change in changes.all {
+            let key = TreeKey.header(ofTree: layout.tree(of: change.path)) + change.path
+            if let row = change.row { try storage.put(.tree, key, row) } else { try storage.delete(.tree, key) }
+        }
+    }
+
+    /// Records the changes of a commit.
+    func note(
+        _ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String, version: Int64
+    ) {
+        let subtrees = changes.map { TreeKey.subtree(TreeKey.of($0.change.target.path)) }
+        recent.append(rows, of: subtrees, in: namespace, version: version)
+        feed.append(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes))
+    }
+
+    // MARK: The writer's life cycle
+
+    func start() throws { try hub.start() }
+
+    func shutDown() async { await hub.shutDown() }
+
+    // MARK: Batches
+
+    func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
+        let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows
+        // A copy: what the step changes in the catalog is looked at again.
+        var step = sweep
+        try step.step(self, storage, catalog, atMost: rows)
+        sweep = step
+        guard isCatalogChanged else { return }
+        try catalog.write(to: storage, since: durable)
+        isCatalogChanged = false
+    }
+
+    var generation: Int64? { catalog.generation }
+
+    func committed(_ version: Int64?) {
+        if catalog.generation != durable.generation { catalogs.add(catalog) }
+        durable = catalog
+        if let version { hub.publish(feed, upTo: version) }
+        feed = []
+    }
+
+    func rollBack(to version: Int64, _ error: DocumentError) {
+        catalog = durable
+        isCatalogChanged = false
+        recent.rollBack(to: version)
+        feed = []
+        sweep.begin(with: catalog)
+        sweep.isStuck = true
+    }
+
+    var pause: Duration? { sweep.hasWork ? (sweep.isStuck ? .seconds(1) : .zero) : nil }
+
+    func check(_ run: CheckRun) throws -> (any Sendable)? { try TreeCheck(run).check() }
+}
+
+extension RealtimeFailure {
+    static func unknownNamespace(_ name: String) -> RealtimeFailure {
+        RealtimeFailure(
+            .unknownNamespace, "the database \"\(name)\" doesn't exist; add it to \"databases\" in functions.json")
+    }
+}

@@ -1,0 +1,155 @@
+package import CommitPipeline
+package import DocumentModel
+import RealtimeModel
+import StorageEngine
+
+/// The Realtime Database: trees that many clients share, one for each namespace, beside the documents and in the same
+/// commits.
+package final class RealtimeStore: Sendable {
+    package let configuration: RealtimeStoreConfiguration
+    let pipeline: CommitPipeline
+    let rows: RealtimeRows
+    let catalogs: CatalogCache
+    let hub: RealtimeHub
+
+    /// Adds the database to a pipeline that hasn't started.
+    ///
+    /// - Throws: `StorageError`, or `DecodingFailure` if the stored namespaces are damaged.
+    package init(
+        on pipeline: CommitPipeline, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()
+    ) throws {
+        self.pipeline = pipeline
+        self.configuration = configuration
+        let catalogs = CatalogCache()
+        let hub = RealtimeHub(pipeline, catalogs, limits: configuration.limits)
+        self.catalogs = catalogs
+        self.hub = hub
+        rows = try pipeline.add { storage in
+            try RealtimeRows(storage, configuration: configuration, catalogs: catalogs, hub: hub)
+        }
+    }
+
+    // MARK: Reads
+
+    /// Reads one durable state, which has everything that was acknowledged before the call.
+    ///
+    /// - Parameters:
+    ///   - caller: whose turn the read waits for; nil for a short read of a function or the host.
+    ///   - completion: called after the effects of all commits that the state has were delivered to listeners.
+    package func read<Success: Sendable>(
+        in namespace: String, of caller: ReadCaller? = nil, cancellation: OperationCancellation? = nil,
+        _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Success,
+        completion: @escaping @Sendable (Result<Success, RealtimeFailure>) -> Void
+    ) {
+        let job = RealtimeReadJob(
+            namespace: namespace, store: self, cancellation: cancellation, body: body, completion: completion)
+        pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
+    }
+
+    /// Reads one durable state, which has everything that was acknowledged before the call.
+    package func read<Success: Sendable>(
+        in namespace: String, of caller: ReadCaller? = nil,
+        _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Success
+    ) async throws(RealtimeFailure) -> Success {
+        let result = await withCheckedContinuation { continuation in
+            read(in: namespace, of: caller, body) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    // MARK: Writes
+
+    /// Commits writes.
+    ///
+    /// - Parameters:
+    ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
+    ///   - caller: whose turn the check waits for.
+    ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the reason
+    ///     why nothing was written. It is called on the listeners' thread, so it must be quick.
+    package func commit(
+        _ request: RealtimeCommit, in context: OperationContext = OperationContext(),
+        sequence: RealtimeWriteSequence? = nil, of caller: ReadCaller? = nil,
+        completion: @escaping @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
+    ) {
+        let place = sequence?.reserve()
+        @Sendable func submit(_ early: EarlyDecision?) {
+            let job = RealtimeCommitJob(
+                request: request, early: early, context: context, kind: rows, completion: completion)
+            let isTaken = pipeline.submit(job, limit: pipeline.configuration.maxWaiting)
+            if !isTaken { job.fail(CommitPipeline.shutDown) }
+        }
+        /// Runs a step when it is the write's turn.
+        @Sendable func inTurn(_ step: @escaping @Sendable () -> Void) {
+            if let sequence, let place { sequence.submit(place, step) } else { step() }
+        }
+        guard let check = request.check else { return inTurn { submit(nil) } }
+        let job = EarlyCheckJob(
+            request: request, check: check, catalogs: catalogs, configuration: configuration, now: pipeline.now,
+            cancellation: context.cancellation
+        ) { [hub] result in
+            inTurn {
+                switch result {
+                case .success(let decision): submit(decision)
+                case .failure(let failure): hub.complete { completion(.failure(failure)) }
+                }
+            }
+        }
+        pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
+    }
+
+    /// Commits writes.
+    ///
+    /// - Throws: why nothing was written.
+    @discardableResult
+    package func commit(
+        _ request: RealtimeCommit, in context: OperationContext = OperationContext(),
+        sequence: RealtimeWriteSequence? = nil, of caller: ReadCaller? = nil
+    ) async throws(RealtimeFailure) -> RealtimeCommitted {
+        let result = await withCheckedContinuation { continuation in
+            commit(request, in: context, sequence: sequence, of: caller) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// Writes as a part of a commit that has others too, such as a function's documents. Made on the writer's thread.
+    package func part(_ request: RealtimeCommit) -> RealtimeCommitPart { RealtimeCommitPart(request, of: rows) }
+
+    // MARK: States
+
+    /// A namespace in a durable state.
+    ///
+    /// - Throws: `unknownNamespace`, or if the namespaces can't be read.
+    package func snapshot(of namespace: String, in snapshot: Snapshot) throws -> RealtimeSnapshot {
+        let record = try catalogs.catalog(of: snapshot).namespaces[namespace]
+        guard record != nil || configuration.createsNamespaces else {
+            throw RealtimeFailure.unknownNamespace(namespace)
+        }
+        let rows = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
+        return RealtimeSnapshot(
+            rows, indexes: record?.indexes ?? [], limits: configuration.limits, version: snapshot.version)
+    }
+}
+
+/// Reads a namespace in one durable state.
+struct RealtimeReadJob<Success: Sendable>: SnapshotJob {
+    let namespace: String
+    let store: RealtimeStore
+    let cancellation: OperationCancellation?
+    let body: @Sendable (RealtimeSnapshot) throws -> Success
+    let completion: @Sendable (Result<Success, RealtimeFailure>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        let result = Result { try body(try store.snapshot(of: namespace, in: snapshot)) }
+            .mapError { RealtimeFailure(from: $0) }
+        let version = snapshot.version
+        snapshot.complete { [completion, store] in
+            store.hub.complete(at: version) { completion(result) }
+        }
+    }
+
+    func fail(_ error: DocumentError) {
+        store.hub.complete { [completion] in completion(.failure(RealtimeFailure(from: error))) }
+    }
+
+    var isWanted: Bool { cancellation?.isCancelled != true }
+}

@@ -1,0 +1,37 @@
+package import RealtimeModel
+import StorageEngine
+
+/// A change of a commit that has changed something.
+package struct RealtimeAppliedChange: Sendable {
+    /// What was set, and to what.
+    package var change: RealtimeChange
+    /// Which rows differ.
+    var extent: Extent
+
+    enum Extent: Sendable {
+        /// Nothing existed before.
+        case created
+        /// The paths of the rows that differ, in bytes and in order, from the root.
+        case rows([[UInt8]])
+        /// Any at or below the target's path: the old ones weren't looked at.
+        case any
+    }
+
+    /// Whether something has changed at or below a path that the target contains.
+    ///
+    /// - Parameter node: what the path has after the change.
+    func concerns(_ path: RealtimePath, having node: RealtimeNode?) -> Bool {
+        switch extent {
+        case .created: return node != nil
+        case .any: return true
+        case .rows(let rows):
+            let range = TreeKey.subtree(TreeKey.of(path))
+            var (low, high) = (0, rows.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if rows[middle].lexicographicallyPrecedes(range.lower) { low = middle + 1 } else { high = middle }
+            }
+            return low < rows.count && range.contains(rows[low])
+        }
+    }
+}

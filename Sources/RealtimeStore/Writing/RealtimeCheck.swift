@@ -1,0 +1,63 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+
+/// Decides whether a write is allowed.
+///
+/// It may run twice, first on a reader's thread and, if what it has read has changed meanwhile, on the writer's: it must be
+/// quick, and depend on its arguments only.
+///
+/// - Parameters:
+///   - before: the state before the write.
+///   - after: the state that the whole write leads to.
+///   - now: milliseconds since 1970, which the write's timestamps have.
+/// - Throws: `RealtimeFailure`, such as `denied`, to refuse the write.
+package typealias RealtimeCheck = @Sendable (
+    _ before: RealtimeSnapshot, _ after: RealtimeSnapshot, _ now: Int64
+) throws -> Void
+
+/// A decision on a write, made on a state that may have changed since.
+struct EarlyDecision: Sendable {
+    let notes: ReadNotes
+    /// The version of that state.
+    let version: Int64
+    /// Nil if the write is allowed.
+    let failure: RealtimeFailure?
+}
+
+/// Decides on a write in a durable state, with notes on what the decision depends on.
+struct EarlyCheckJob: SnapshotJob {
+    let request: RealtimeCommit
+    let check: RealtimeCheck
+    let catalogs: CatalogCache
+    let configuration: RealtimeStoreConfiguration
+    let now: @Sendable () -> Timestamp
+    let cancellation: OperationCancellation?
+    let completion: @Sendable (Result<EarlyDecision, RealtimeFailure>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        let result = Result { try decide(on: snapshot) }.mapError { RealtimeFailure(from: $0) }
+        snapshot.complete { [completion] in completion(result) }
+    }
+
+    private func decide(on snapshot: Snapshot) throws -> EarlyDecision {
+        let record = try catalogs.catalog(of: snapshot).namespaces[request.namespace]
+        let notes = ReadNotes()
+        let base = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
+        var plan = WritePlan(
+            on: base, indexes: record?.indexes ?? [], configuration, version: max(snapshot.version, now().microseconds),
+            notes: notes)
+        var failure: RealtimeFailure?
+        do {
+            try plan.apply(request.writes, comparesHashes: false)
+            try plan.check(check)
+        } catch let error as RealtimeFailure {
+            failure = error
+        }
+        return EarlyDecision(notes: notes, version: snapshot.version, failure: failure)
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(RealtimeFailure(from: error))) }
+
+    var isWanted: Bool { cancellation?.isCancelled != true }
+}

@@ -1,0 +1,26 @@
+package import RealtimeModel
+
+/// Writes of one namespace that are one commit: all of them are kept, or none.
+package struct RealtimeCommit: Sendable {
+    package var namespace: String
+    /// In their order, each seeing what the ones before have changed.
+    package var writes: [RealtimeWrite]
+    /// Decides whether they are allowed; nil for an admin.
+    package var check: RealtimeCheck?
+    /// A registration that the commit removes, whether its writes are allowed or not.
+    var registration: DisconnectKey?
+
+    package init(_ writes: [RealtimeWrite], in namespace: String, check: RealtimeCheck? = nil) {
+        self.namespace = namespace
+        self.writes = writes
+        self.check = check
+    }
+}
+
+/// What a commit has changed.
+package struct RealtimeCommitted: Sendable {
+    /// The version of the state that contains it: the commit's time in microseconds.
+    package var version: Int64
+    /// In their order; none contains another. Empty if everything was so before.
+    package var changes: [RealtimeAppliedChange]
+}

@@ -1,0 +1,109 @@
+package import CommitPipeline
+import DocumentModel
+import RealtimeModel
+package import StorageEngine
+
+/// The part of a commit that changes the Realtime Database.
+package final class RealtimeCommitPart: CommitPart {
+    private let request: RealtimeCommit
+    private let early: EarlyDecision?
+    private let kind: RealtimeRows
+    private var plan: WritePlan?
+    /// Why the part has refused the commit.
+    package private(set) var failure: RealtimeFailure?
+    /// Once the commit was applied.
+    package private(set) var result: RealtimeCommitted?
+
+    init(_ request: RealtimeCommit, early: EarlyDecision? = nil, of kind: RealtimeRows) {
+        self.request = request
+        self.early = early
+        self.kind = kind
+    }
+
+    package func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+        do {
+            plan = try decide(version: version, in: batch)
+        } catch let error as StorageError where error.kind != .damaged {
+            throw error
+        } catch {
+            let failure = RealtimeFailure(from: error)
+            self.failure = failure
+            throw failure.documentError
+        }
+    }
+
+    private func decide(version: Int64, in batch: CommitBatch) throws -> WritePlan? {
+        let record = try kind.record(of: request.namespace)
+        let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
+        var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
+        if let early, !kind.recent.mayHaveChanged(early.notes, in: request.namespace, after: early.version) {
+            if let failure = early.failure { return try refuse(failure) }
+            try plan.apply(request.writes, comparesHashes: true)
+        } else {
+            try plan.apply(request.writes, comparesHashes: true)
+            if let check = request.check {
+                do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
+            }
+        }
+        // After the check: a client that may not write learns nothing of what exists.
+        if plan.isStale { return try refuse(.stale) }
+        return plan
+    }
+
+    /// - Returns: nil if the commit removes a registration nevertheless.
+    private func refuse(_ failure: RealtimeFailure) throws -> WritePlan? {
+        guard request.registration != nil else { throw failure }
+        self.failure = failure
+        return nil
+    }
+
+    package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
+        if let registration = request.registration { try registration.remove(from: storage) }
+        guard let plan, !plan.changes.isEmpty else {
+            result = RealtimeCommitted(version: batch.versions.applied, changes: [])
+            return
+        }
+        try kind.store(plan.changes, of: request.namespace, in: storage)
+        batch.add(bytes: plan.changes.bytes)
+        batch.versions.claim(version)
+        kind.note(plan.changes, plan.applied, in: request.namespace, version: version)
+        result = RealtimeCommitted(version: version, changes: plan.applied)
+    }
+}
+
+/// Changes the Realtime Database in a commit of its own.
+struct RealtimeCommitJob: CommitJob {
+    let request: RealtimeCommit
+    let early: EarlyDecision?
+    let context: OperationContext
+    let kind: RealtimeRows
+    let completion: @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
+
+    func run(in batch: CommitBatch) throws {
+        let part = RealtimeCommitPart(request, early: early, of: kind)
+        let outcome = try batch.run(Commit([part], in: context))
+        batch.whenDurable { error in
+            complete(error, outcome, part)
+        }
+    }
+
+    private func complete(_ error: DocumentError?, _ outcome: CommitOutcome, _ part: RealtimeCommitPart) {
+        let result: Result<RealtimeCommitted, RealtimeFailure> =
+            if let error {
+                .failure(RealtimeFailure(from: error))
+            } else if let failure = part.failure {
+                .failure(failure)
+            } else if let result = part.result {
+                .success(result)
+            } else if case .refused(let error) = outcome {
+                .failure(RealtimeFailure(from: error))
+            } else {
+                .failure(RealtimeFailure(.internal, "a commit of the tree had no result"))
+            }
+        kind.hub.complete { [completion] in completion(result) }
+    }
+
+    func fail(_ error: DocumentError) {
+        kind.hub.complete { [completion] in completion(.failure(RealtimeFailure(from: error))) }
+    }
+}

@@ -1,0 +1,86 @@
+import RealtimeModel
+import StorageEngine
+
+/// What a commit's writes change, computed before any of it is stored.
+struct WritePlan {
+    private let base: TreeRows
+    private let editor: TreeEditor
+    private let indexes: [RealtimeIndex]
+    private let configuration: RealtimeStoreConfiguration
+    /// The version that the commit gets, or an estimate.
+    private let version: Int64
+    private let notes: ReadNotes?
+    /// In their order; none contains another.
+    private(set) var applied: [RealtimeAppliedChange] = []
+    /// Whether the hash of a conditional write isn't that of what exists.
+    private(set) var isStale = false
+
+    /// - Parameters:
+    ///   - base: the state before the commit.
+    ///   - notes: notes what the result depends on.
+    init(
+        on base: TreeRows, indexes: [RealtimeIndex], _ configuration: RealtimeStoreConfiguration, version: Int64,
+        notes: ReadNotes? = nil
+    ) {
+        var base = base
+        editor = TreeEditor(
+            on: base, indexes: indexes, maxComparedRows: configuration.maxComparedRows, notes: notes)
+        base.notes = notes
+        self.base = base
+        self.indexes = indexes
+        self.configuration = configuration
+        self.version = version
+        self.notes = notes
+    }
+
+    var changes: RowChanges { editor.changes }
+
+    /// The commit's time in milliseconds since 1970.
+    var now: Int64 { version / 1_000 }
+
+    private var before: RealtimeSnapshot {
+        RealtimeSnapshot(base, indexes: indexes, limits: configuration.limits, version: version)
+    }
+
+    /// The state with the writes so far.
+    private var after: RealtimeSnapshot {
+        var rows = editor.rows
+        rows.notes = notes
+        return RealtimeSnapshot(rows, indexes: indexes, limits: configuration.limits, version: version)
+    }
+
+    /// Adds writes, each of which sees what the ones before have changed.
+    mutating func apply(_ writes: [RealtimeWrite], comparesHashes: Bool) throws {
+        for write in writes {
+            let state = after
+            if comparesHashes, case .set(let target, _, let hash?) = write, try state.hash(at: target) != hash {
+                isStale = true
+            }
+            let changes = try write.resolved(now: now) { target in try state.leaf(at: target) }
+            for change in changes {
+                if let applied = try editor.apply(change) { add(applied) }
+            }
+        }
+    }
+
+    func check(_ check: RealtimeCheck) throws { try check(before, after, now) }
+
+    /// Adds a change that has been applied. Of changes that contain one another, one is left, at the outer target.
+    private mutating func add(_ new: RealtimeAppliedChange) {
+        // Only a commit with several writes has such changes.
+        if let index = applied.firstIndex(where: { $0.change.target.contains(new.change.target) }) {
+            let outer = applied[index].change.target.path
+            guard let relative = new.change.target.relative(to: outer) else { return }
+            applied[index].change.node.set(new.change.node, at: relative)
+            applied[index].extent = .any
+            return
+        }
+        var new = new
+        let inner = applied.count { new.change.target.contains($0.change.target) }
+        if inner > 0 {
+            applied.removeAll { new.change.target.contains($0.change.target) }
+            new.extent = .any
+        }
+        applied.append(new)
+    }
+}

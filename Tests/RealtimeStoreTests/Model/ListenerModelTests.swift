@@ -1,0 +1,68 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// Listeners beside a tree in memory: after each batch every listener has what the tree has.
+struct ListenerModelTests {
+    @Test(.endsHangs, arguments: EngineKind.allCases)
+    func everyListenerHasWhatTheTreeHas(kind: EngineKind) async throws {
+        try await FuzzRounds.run("listeners on \(kind)", count: kind == .memory ? 40 : 10) { _, seed in
+            var configuration = RealtimeStoreConfiguration()
+            if seed % 2 == 0 {
+                configuration.maxComparedRows = 3
+                configuration.maxSweptRows = 2
+            }
+            try await run(kind, seed: seed, configuration)
+        }
+    }
+
+    private func run(_ kind: EngineKind, seed: UInt64, _ configuration: RealtimeStoreConfiguration) async throws {
+        var random = RandomTree(generator: SeededGenerator(seed: seed))
+        var tree = RealtimeTree()
+        let fixture = try RealtimeFixture(kind, configuration: configuration)
+        var views: [ListenerView] = []
+        for step in 1...40 {
+            let place: Comment = "seed \(seed), step \(step)"
+            for _ in 0..<Int.random(in: 0...2, using: &random.generator) {
+                let query = random.generator.once(in: 2) ? random.query() : nil
+                views.append(await ListenerView(fixture.store, random.path(), query))
+            }
+            if views.count > 12 { views.remove(at: Int.random(in: 0..<views.count, using: &random.generator)).cancel() }
+            // Several writes that are submitted together, and usually share a batch.
+            let count = random.generator.once(in: 3) ? Int.random(in: 2...5, using: &random.generator) : 1
+            let before = tree
+            let now = fixture.clock.timestamp().microseconds / 1_000
+            let sequence = RealtimeWriteSequence()
+            var writes: [RealtimeWrite] = []
+            for _ in 0..<count {
+                let write = try random.write(in: tree)
+                tree.apply(write, now: now)
+                writes.append(write)
+            }
+            await withCheckedContinuation { continuation in
+                for (number, write) in writes.enumerated() {
+                    fixture.store.commit(
+                        RealtimeCommit([write], in: RealtimeFixture.namespace), sequence: sequence
+                    ) { _ in if number == count - 1 { continuation.resume() } }
+                }
+            }
+            for view in views {
+                let expected = view.query.map { query in tree[view.path]?.matching(query) } ?? tree[view.path]
+                #expect(view.failure == nil, place)
+                #expect(view.node == expected, "\(place): \(view.path) \(String(describing: view.query))")
+                let pushes = view.takePushes()
+                if let query = view.query, !query.loadsAll, pushes.isEmpty { continue }
+                if before[view.path] == tree[view.path], configuration.maxComparedRows > 3, count == 1 {
+                    #expect(pushes.isEmpty, "\(place): \(view.path) had no change")
+                }
+                #expect(pushes.count <= count, place)
+            }
+        }
+        try await fixture.close()
+    }
+}

@@ -1,0 +1,85 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// The store beside a tree in memory.
+struct RealtimeModelTests {
+    private static let steps = 60
+
+    @Test(.endsHangs, arguments: EngineKind.allCases)
+    func everythingIsAsInTheTreeInMemory(kind: EngineKind) async throws {
+        try await FuzzRounds.run("the tree on \(kind)", count: kind == .memory ? 40 : 10) { _, seed in
+            try await run(kind, seed: seed, RealtimeStoreConfiguration())
+        }
+    }
+
+    @Test(.endsHangs, arguments: EngineKind.allCases)
+    func subtreesThatAreReplacedWithoutLookingAreAsInTheTreeInMemory(kind: EngineKind) async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        configuration.maxSweptRows = 2
+        configuration.maxIdleSweptRows = 2
+        configuration.maxExtents = 3
+        try await FuzzRounds.run("layouts on \(kind)", count: kind == .memory ? 40 : 10) { _, seed in
+            try await run(kind, seed: seed, configuration)
+        }
+    }
+
+    private func run(_ kind: EngineKind, seed: UInt64, _ configuration: RealtimeStoreConfiguration) async throws {
+        let place: Comment = "seed \(seed)"
+        var random = RandomTree(generator: SeededGenerator(seed: seed))
+        var tree = RealtimeTree()
+        let fixture = try RealtimeFixture(kind, configuration: configuration)
+        for step in 1...Self.steps {
+            let write = try random.write(in: tree)
+            fixture.clock.advance(by: .milliseconds(2))
+            do {
+                let committed = try await fixture.commit(write)
+                let old = tree
+                let applied = tree.apply(write, now: fixture.clock.timestamp().microseconds / 1_000)
+                #expect(applied != nil, "\(place), step \(step): the hash is another")
+                #expect(committed.changes.isEmpty == (old == tree), "\(place), step \(step)")
+            } catch let failure as RealtimeFailure where failure == .stale {
+                #expect(tree.apply(write, now: 0) == nil, "\(place), step \(step): the hash is right")
+            }
+            if random.generator.once(in: 20) { try await fixture.reopen() }
+            try await compare(fixture, tree, &random, "\(place), step \(step)")
+        }
+        #expect(try fixture.problems() == [], place)
+        try await fixture.close()
+    }
+
+    private func compare(
+        _ fixture: RealtimeFixture, _ tree: RealtimeTree, _ random: inout RandomTree, _ place: Comment
+    ) async throws {
+        let path = random.path()
+        let query = random.query()
+        let expected = tree[path]
+        let matching = expected?.matching(query)
+        let form = random.generator.pick([RealtimeForm.plain, .export, .objects])
+        try await fixture.read { state in
+            #expect(try state.node(at: .root) == tree.root, place)
+            #expect(try state.node(at: path) == expected, place)
+            #expect(try state.hash(at: path) == expected.hash, place)
+            #expect(try state.exists(at: path) == (expected != nil), place)
+            #expect(try state.content(at: path) == (expected.map { $0.leaf.map { .leaf($0) } ?? .object } ?? .nothing), place)
+            #expect(try state.priority(at: path) == expected?.priority, place)
+            #expect(try state.childKeys(at: path) == expected?.children.map(\.key) ?? [], place)
+            #expect(try state.node(at: path, matching: query) == matching, "\(place): \(query) at \(path)")
+            #expect(try state.hash(at: path, matching: query) == matching.hash, "\(place): \(query) at \(path)")
+            for (query, node) in [(nil, expected), (query, matching)] as [(RealtimeQuery?, RealtimeNode?)] {
+                var text: [UInt8] = []
+                try state.writeJSON(at: path, matching: query, as: form, pieceBytes: 16) { text += $0 }
+                let wanted = node?.json(as: form) ?? Array("null".utf8)
+                #expect(text == wanted, "\(place): \(path)")
+            }
+            let entries = try state.matches(of: query, at: path).entries
+            #expect(entries == entries.sorted(), "\(place): \(query) at \(path)")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import Synchronization
+import TestSupport
+
+/// A store of a test's own, which can be closed and opened again.
+final class RealtimeFixture: Sendable {
+    static let namespace = "demo-default-rtdb"
+
+    let clock = ManualClock()
+    private let directory: TemporaryDirectory
+    private let kind: EngineKind
+    private let configuration: RealtimeStoreConfiguration
+    private let opened: Mutex<(engine: any StorageEngine, pipeline: CommitPipeline, store: RealtimeStore)>
+
+    init(_ kind: EngineKind = .memory, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws {
+        directory = try TemporaryDirectory()
+        self.kind = kind
+        self.configuration = configuration
+        let engine = try kind.make(in: directory)
+        opened = Mutex(try Self.open(engine, clock, configuration))
+    }
+
+    /// On an engine of the caller's, which stays open.
+    init(on engine: any StorageEngine, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws {
+        directory = try TemporaryDirectory()
+        kind = .memory
+        self.configuration = configuration
+        opened = Mutex(try Self.open(engine, clock, configuration))
+    }
+
+    private static func open(
+        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: RealtimeStoreConfiguration
+    ) throws -> (any StorageEngine, CommitPipeline, RealtimeStore) {
+        let pipeline = try CommitPipeline(engine: engine, now: clock.timestamp)
+        let store = try RealtimeStore(on: pipeline, configuration: configuration)
+        try pipeline.start()
+        return (engine, pipeline, store)
+    }
+
+    var engine: any StorageEngine { opened.withLock { $0.engine } }
+    var pipeline: CommitPipeline { opened.withLock { $0.pipeline } }
+    var store: RealtimeStore { opened.withLock { $0.store } }
+
+    /// Closes the store and opens it again, with what is durable.
+    func reopen() async throws {
+        await pipeline.shutdown()
+        let old = engine
+        if kind == .sqlite { try old.close() }
+        let new = kind == .sqlite ? try kind.make(in: directory) : old
+        let next = try Self.open(new, clock, configuration)
+        opened.withLock { $0 = next }
+    }
+
+    func close() async throws {
+        await pipeline.shutdown()
+        try engine.close()
+    }
+
+    // MARK: Shorter calls
+
+    @discardableResult
+    func commit(_ writes: RealtimeWrite...) async throws -> RealtimeCommitted {
+        try await store.commit(RealtimeCommit(writes, in: Self.namespace))
+    }
+
+    /// Sets what JSON says.
+    @discardableResult
+    func set(_ path: String, _ json: String) async throws -> RealtimeCommitted {
+        let target = try RealtimeTarget(path)
+        return try await commit(.set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target)))
+    }
+
+    @discardableResult
+    func update(_ path: String, _ json: String) async throws -> RealtimeCommitted {
+        try await commit(.update(try RealtimeUpdate(parsing: Array(json.utf8), at: try RealtimePath(path))))
+    }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Result
+    ) async throws -> Result {
+        try await store.read(in: Self.namespace, body)
+    }
+
+    func json(_ path: String = "", as form: RealtimeForm = .export) async throws -> String {
+        let path = try RealtimePath(path)
+        return try await read { state in
+            var text: [UInt8] = []
+            try state.writeJSON(at: path, as: form) { text += $0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+
+    func problems() throws -> [String] {
+        var problems: [String] = []
+        _ = try pipeline.check(report: { problems.append($0) }, progress: { _ in })
+        return problems
+    }
+}
+
+/// What a listener has, kept up to date by its pushes.
+final class ListenerView: Sendable {
+    struct State {
+        var node: RealtimeNode?
+        var hasStarted = false
+        var pushes: [RealtimePush] = []
+        var failure: RealtimeFailure?
+    }
+
+    let path: RealtimePath
+    let query: RealtimeQuery?
+    private let state = Mutex(State())
+    private let listener = Mutex<RealtimeListener?>(nil)
+
+    init(_ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil) async {
+        self.path = path
+        self.query = query
+        await withCheckedContinuation { continuation in
+            let listener = store.listen(
+                to: path, matching: query, in: RealtimeFixture.namespace,
+                read: { try $0.node(at: path, matching: query) },
+                started: { [self] result in
+                    state.withLock { state in
+                        state.hasStarted = true
+                        switch result {
+                        case .success(let node): state.node = node
+                        case .failure(let failure): state.failure = failure
+                        }
+                    }
+                    continuation.resume()
+                },
+                receive: { [self] push in state.withLock { $0.take(push) } },
+                failed: { [self] failure in state.withLock { $0.failure = failure } })
+            self.listener.withLock { $0 = listener }
+        }
+    }
+
+    var node: RealtimeNode? { state.withLock { $0.node } }
+    var failure: RealtimeFailure? { state.withLock { $0.failure } }
+
+    func takePushes() -> [RealtimePush] {
+        state.withLock { state in
+            defer { state.pushes = [] }
+            return state.pushes
+        }
+    }
+
+    func cancel() { listener.withLock { $0?.cancel() } }
+}
+
+extension ListenerView.State {
+    mutating func take(_ push: RealtimePush) {
+        pushes.append(push)
+        for change in push.changes { node.set(change.node, at: change.target) }
+    }
+}

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RealtimeStore
 
-/// Damaged rows are told by the check, and by what reads them.
+/// The check reports damaged rows, and so does what reads them.
 struct TreeCheckTests {
     private static let tree: UInt32 = 1
 

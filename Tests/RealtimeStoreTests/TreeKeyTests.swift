@@ -7,7 +7,10 @@ import Testing
 
 struct TreeKeyTests {
     private static func randomKey(_ generator: inout SeededGenerator) -> RealtimeKey {
-        let pieces = ["a", "b", "-", "0", "1", "9", "2147483647", "2147483648", "é", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "😀", "\u{10FFFF}", " "]
+        let pieces = [
+            "a", "b", "-", "0", "1", "9", "2147483647", "2147483648", "é", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "😀",
+            "\u{10FFFF}", " ",
+        ]
         while true {
             let text = (0..<Int.random(in: 1...4, using: &generator)).map { _ in generator.pick(pieces) }.joined()
             if let key = try? RealtimeKey(text) { return key }
@@ -17,7 +20,8 @@ struct TreeKeyTests {
     @Test func pathsSortAsTheirBytesAndAreReadBack() throws {
         var generator = SeededGenerator(seed: 11)
         let paths = (0..<2_000).map { _ in
-            RealtimePath(unchecked: (0..<Int.random(in: 0...3, using: &generator)).map { _ in Self.randomKey(&generator) })
+            RealtimePath(
+                unchecked: (0..<Int.random(in: 0...3, using: &generator)).map { _ in Self.randomKey(&generator) })
         }
         let sorted = paths.sorted()
         let byBytes = paths.sorted { TreeKey.of($0).lexicographicallyPrecedes(TreeKey.of($1)) }
@@ -37,10 +41,14 @@ struct TreeKeyTests {
     }
 
     @Test func integersSortByNumberThenLength() {
-        let keys = ["-2147483648", "-10", "-1", "-0", "00", "0", "000", "1", "01", "001", "2", "10", "2147483647", "2147483648", "a"]
+        let keys = [
+            "-2147483648", "-10", "-1", "-0", "00", "0", "000", "1", "01", "001", "2", "10", "2147483647", "2147483648",
+            "a",
+        ]
         let expected = keys.map { RealtimeKey(unchecked: $0) }.sorted()
         let sorted = expected.shuffled().sorted {
-            TreeKey.of(RealtimePath(unchecked: [$0])).lexicographicallyPrecedes(TreeKey.of(RealtimePath(unchecked: [$1])))
+            TreeKey.of(RealtimePath(unchecked: [$0])).lexicographicallyPrecedes(
+                TreeKey.of(RealtimePath(unchecked: [$1])))
         }
         #expect(sorted == expected)
     }
@@ -82,7 +90,8 @@ struct TreeKeyTests {
             let node = StoredNode(leaf: random.leaf(), priority: random.priority())
             var bytes = node.encoded(at: path)
             #expect(try StoredNode(bytes, at: path) == node)
-            bytes[Int.random(in: 0..<bytes.count, using: &random.generator)] ^= 1 << UInt8.random(in: 0..<8, using: &random.generator)
+            bytes[Int.random(in: 0..<bytes.count, using: &random.generator)] ^=
+                1 << UInt8.random(in: 0..<8, using: &random.generator)
             #expect(throws: DecodingFailure.self) { try StoredNode(bytes, at: path) }
             #expect(throws: DecodingFailure.self) { try StoredNode(node.encoded(at: path), at: path + [2]) }
         }

@@ -58,7 +58,8 @@ struct SQLiteEngineTests {
                 #expect(try reader.get(.changes, [6]) == (version == 2 ? [16] : nil))
             }
             try engine.write { writer in
-                for table in [StorageTable.changes, .events, .deliveries, .users, .tree] { try writer.put(table, [5], [15]) }
+                let newer: [StorageTable] = [.changes, .events, .deliveries, .users, .tree]
+                for table in newer { try writer.put(table, [5], [15]) }
             }
             try engine.close()
         }

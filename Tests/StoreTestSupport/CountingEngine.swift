@@ -5,6 +5,7 @@ import Synchronization
 package final class CountingEngine: StorageEngine {
     private let inner: any StorageEngine
     private let rows = Mutex(0)
+    private let changes = Mutex(0)
     private let limit: Int
 
     package init(_ inner: any StorageEngine, limit: Int) {
@@ -13,6 +14,19 @@ package final class CountingEngine: StorageEngine {
     }
 
     package var isExceeded: Bool { rows.withLock { $0 > limit } }
+
+    /// The rows that were read, and those that were put or deleted, since the last call.
+    package func takeCounts() -> (read: Int, changed: Int) {
+        func take(_ counter: borrowing Mutex<Int>) -> Int {
+            counter.withLock { count in
+                defer { count = 0 }
+                return count
+            }
+        }
+        return (take(rows), take(changes))
+    }
+
+    fileprivate func countChange() { changes.withLock { $0 += 1 } }
 
     fileprivate func count() throws {
         guard
@@ -72,8 +86,15 @@ package final class CountingEngine: StorageEngine {
             try reader.key(table, range, after: count)
         }
 
-        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try inner.put(table, key, value) }
-        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try inner.delete(table, key) }
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
+            engine.countChange()
+            try inner.put(table, key, value)
+        }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws {
+            engine.countChange()
+            try inner.delete(table, key)
+        }
     }
 
     private struct CountedReader: StorageReader {

@@ -23,7 +23,9 @@ enum IndexEntryKey {
     ///
     /// - Parameter bytes: the path's bytes after the prefix.
     /// - Returns: the value, nil if it was cut, and the child's key.
-    static func read(_ bytes: ArraySlice<UInt8>) throws(DecodingFailure) -> (value: RealtimeIndexValue?, key: RealtimeKey) {
+    static func read(_ bytes: ArraySlice<UInt8>) throws(DecodingFailure) -> (
+        value: RealtimeIndexValue?, key: RealtimeKey
+    ) {
         var rest = bytes
         let value = try IndexValueKey.read(from: &rest)
         var reader = TreeKeyReader(rest)

@@ -216,10 +216,11 @@ final class HubThread: @unchecked Sendable {
                 guard take() else { return false }
                 continue
             }
-            if case .commits(let commits, let upTo) = job {
-                deliver(commits, upTo: upTo)
-            } else {
-                later.append(job)
+            switch job {
+            case .commits(let commits, let upTo): deliver(commits, upTo: upTo)
+            // Later, it would miss the commits behind it.
+            case .add(let core): add(core)
+            case .completion, .begin, .remove: later.append(job)
             }
         }
         return true

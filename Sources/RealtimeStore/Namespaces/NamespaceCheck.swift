@@ -48,7 +48,9 @@ final class NamespaceCheck {
         let node = try StoredNode(row, at: bytes)
         if TreeKey.of(path)[...] != bytes { try note("the path of \(path) is stored in another way than usual") }
         if let leaf, bytes.starts(with: leaf) { try note("something is below a leaf, at \(path)") }
-        if let object, !bytes.starts(with: object) { try note("an object before \(path) has a priority and no children") }
+        if let object, !bytes.starts(with: object) {
+            try note("an object before \(path) has a priority and no children")
+        }
         leaf = node.leaf == nil ? nil : Array(bytes)
         object = node.leaf == nil ? Array(bytes) : nil
         if let priority = node.priority, let key = path.keys.last {
@@ -72,7 +74,9 @@ final class NamespaceCheck {
                 self.path.depth <= depth || !self.path.keys.prefix(depth + 1).elementsEqual(path.keys.prefix(depth + 1))
             else { continue }
             let parent = TreeKey.of(path.prefix(depth))
-            guard let entry = try state.entry(of: path.keys[depth], at: parent, by: index.definition.index) else { continue }
+            guard let entry = try state.entry(of: path.keys[depth], at: parent, by: index.definition.index) else {
+                continue
+            }
             let prefix = IndexEntryKey.prefix(of: parent, index: index.number)
             if try rows.get(IndexEntryKey.of(entry, in: prefix)) == nil {
                 try note("\(path.prefix(depth + 1)) has no entry in the index on \(index.definition.index.name)")

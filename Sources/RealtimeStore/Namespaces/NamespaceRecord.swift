@@ -9,6 +9,29 @@ struct NamespaceRecord: Hashable, Sendable {
 
     private static let format: UInt8 = 1
 
+    /// Whether no background work is known to be left. Large extents stay as they are.
+    var isSettled: Bool {
+        layout.garbage.isEmpty && layout.extents.isEmpty && indexes.allSatisfy { $0.state == .ready }
+    }
+
+    /// Changes the indexes to those of the definitions. Background work builds and removes the others.
+    mutating func configure(_ definitions: [RealtimeIndexDefinition]) {
+        var wanted = Set(definitions)
+        for place in indexes.indices where indexes[place].state != .dropping {
+            if wanted.remove(indexes[place].definition) == nil { indexes[place].state = .dropping }
+        }
+        for definition in definitions where wanted.remove(definition) != nil {
+            indexes.append(RealtimeIndex(number: nextIndex, definition: definition, state: .building))
+            nextIndex += 1
+        }
+    }
+
+    /// Called when the work on an index has ended.
+    mutating func finish(_ number: UInt32) {
+        guard let place = indexes.firstIndex(where: { $0.number == number }) else { return }
+        if indexes[place].state == .dropping { indexes.remove(at: place) } else { indexes[place].state = .ready }
+    }
+
     init(layout: TreeLayout) { self.layout = layout }
 
     /// The key of a namespace's row.

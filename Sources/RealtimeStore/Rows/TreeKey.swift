@@ -41,7 +41,7 @@ enum TreeKey {
         KeyRange(lower: path + [entryMarker], upper: path + [integerMarker])
     }
 
-    /// Appends a key, or the name in a query's bound, which may be no key.
+    /// Appends a key, or the name in a query's bound, which keys can't always have.
     static func append(_ key: RealtimeKey, to bytes: inout [UInt8]) {
         var text = key.string
         text.withUTF8 { text in

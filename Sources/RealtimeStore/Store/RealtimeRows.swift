@@ -17,11 +17,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private(set) var recent: RecentRows
     /// The changes of the open batch's commits.
     private var feed: [RealtimeCommitFeed] = []
-    private var sweep = TreeSweep()
+    private var background = BackgroundWork()
+    /// Called once no background work is left.
+    private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
 
     /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
     init(
-        _ storage: any StorageReader, configuration: RealtimeStoreConfiguration, catalogs: CatalogCache, hub: RealtimeHub
+        _ storage: any StorageReader, configuration: RealtimeStoreConfiguration, catalogs: CatalogCache,
+        hub: RealtimeHub
     ) throws {
         self.configuration = configuration
         self.catalogs = catalogs
@@ -30,7 +33,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         catalog = try RealtimeCatalog.read(storage, generation: generations[RealtimeRows.self] ?? 0)
         durable = catalog
         recent = RecentRows(floor: version)
-        sweep.begin(with: catalog)
+        background.begin(with: catalog)
     }
 
     // MARK: Commits
@@ -52,7 +55,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         change(&record) { catalog.makeTree() }
         guard catalog.namespaces[namespace] != record else { return }
         catalog.namespaces[namespace] = record
-        sweep.look(at: namespace)
+        background.look(at: namespace)
         guard !isCatalogChanged else { return }
         isCatalogChanged = true
         catalog.generation += 1
@@ -85,16 +88,24 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     func start() throws { try hub.start() }
 
+    func refuseAll(_ error: DocumentError) {
+        for waiter in waiters { waiter(RealtimeFailure(from: error)) }
+        waiters = []
+    }
+
     func shutDown() async { await hub.shutDown() }
+
+    /// Calls back once no background work is left, or with the reason why it doesn't go on.
+    func whenSettled(_ completion: @escaping @Sendable (RealtimeFailure?) -> Void) { waiters.append(completion) }
 
     // MARK: Batches
 
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows
         // A copy: what the step changes in the catalog is looked at again.
-        var step = sweep
-        try step.step(self, storage, catalog, atMost: rows)
-        sweep = step
+        var work = background
+        try work.step(self, storage, atMost: rows)
+        background = work
         guard isCatalogChanged else { return }
         try catalog.write(to: storage, since: durable)
         isCatalogChanged = false
@@ -107,6 +118,9 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         durable = catalog
         if let version { hub.publish(feed, upTo: version) }
         feed = []
+        guard background.isDone else { return }
+        for waiter in waiters { waiter(nil) }
+        waiters = []
     }
 
     func rollBack(to version: Int64, _ error: DocumentError) {
@@ -114,11 +128,13 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         isCatalogChanged = false
         recent.rollBack(to: version)
         feed = []
-        sweep.begin(with: catalog)
-        sweep.isStuck = true
+        background.begin(with: catalog)
+        background.isStuck = true
+        for waiter in waiters { waiter(RealtimeFailure(from: error)) }
+        waiters = []
     }
 
-    var pause: Duration? { sweep.hasWork ? (sweep.isStuck ? .seconds(1) : .zero) : nil }
+    var pause: Duration? { background.pause }
 
     func check(_ run: CheckRun) throws -> (any Sendable)? { try TreeCheck(run).check() }
 }

@@ -12,9 +12,10 @@ import RealtimeModel
 ///   - after: the state that the whole write leads to.
 ///   - now: milliseconds since 1970, which the write's timestamps have.
 /// - Throws: `RealtimeFailure`, such as `denied`, to refuse the write.
-package typealias RealtimeCheck = @Sendable (
-    _ before: RealtimeSnapshot, _ after: RealtimeSnapshot, _ now: Int64
-) throws -> Void
+package typealias RealtimeCheck =
+    @Sendable (
+        _ before: RealtimeSnapshot, _ after: RealtimeSnapshot, _ now: Int64
+    ) throws -> Void
 
 /// A decision on a write, made on a state that may have changed since.
 struct EarlyDecision: Sendable {

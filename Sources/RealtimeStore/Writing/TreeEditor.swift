@@ -36,9 +36,16 @@ struct TreeEditor {
         let above = entriesAbove(path)
         let before = try above.map { try $0.entry(in: rows) }
         guard let (extent, old) = try replace(key, by: change.node, at: path) else { return nil }
-        if change.node == nil { try removeEmptied(above: path) } else { try openLeaf(above: path) }
+        if change.node != nil { try openLeaf(above: path) }
         try setPriorityEntry(of: path, from: old, to: change.node?.priority)
-        for (entry, old) in zip(above, before) { try entry.update(from: old, in: rows, changes) }
+        var isEmptied = change.node == nil
+        // From the lowest object up: a node exists if it has rows, which its entries are too.
+        for depth in (0..<path.depth).reversed() {
+            for (entry, old) in zip(above, before) where entry.depth == depth {
+                try entry.update(from: old, in: rows, changes)
+            }
+            if isEmptied { isEmptied = try removeIfEmpty(path.prefix(depth)) }
+        }
         return RealtimeAppliedChange(change: change, extent: extent)
     }
 
@@ -128,19 +135,19 @@ struct TreeEditor {
         }
     }
 
-    /// Removes the objects above a removed node that have no children any more.
-    private func removeEmptied(above path: RealtimePath) throws {
-        for depth in (0..<path.depth).reversed() {
-            let ancestor = path.prefix(depth)
-            let key = TreeKey.of(ancestor)
-            let children = TreeKey.children(of: key)
-            notes?.add(children, pathsOnly: true)
-            guard try rows.firstPath(in: children) == nil else { return }
-            guard let row = try rows.get(key) else { continue }
-            let priority = try StoredNode(row, at: key).priority
-            changes.delete(key)
-            try setPriorityEntry(of: ancestor, from: priority, to: nil)
-        }
+    /// Removes an object that has no children any more.
+    ///
+    /// - Returns: whether it has none.
+    private func removeIfEmpty(_ path: RealtimePath) throws -> Bool {
+        let key = TreeKey.of(path)
+        let children = TreeKey.children(of: key)
+        notes?.add(children, pathsOnly: true)
+        guard try rows.firstPath(in: children) == nil else { return false }
+        guard let row = try rows.get(key) else { return true }
+        let priority = try StoredNode(row, at: key).priority
+        changes.delete(key)
+        try setPriorityEntry(of: path, from: priority, to: nil)
+        return true
     }
 
     // MARK: Priorities
@@ -183,13 +190,15 @@ struct TreeEditor {
         indexes.compactMap { index in
             let depth = index.definition.parents.count
             guard depth < path.depth, index.definition.matches(path.keys) else { return nil }
-            return ChangedEntry(parent: TreeKey.of(path.prefix(depth)), key: path.keys[depth], index: index)
+            return ChangedEntry(
+                depth: depth, parent: TreeKey.of(path.prefix(depth)), key: path.keys[depth], index: index)
         }
     }
 }
 
 /// A child's entry in an index, which a change may change.
 private struct ChangedEntry {
+    let depth: Int
     let parent: [UInt8]
     let key: RealtimeKey
     let index: RealtimeIndex

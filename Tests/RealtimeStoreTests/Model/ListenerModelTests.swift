@@ -26,6 +26,7 @@ struct ListenerModelTests {
         var tree = RealtimeTree()
         let fixture = try RealtimeFixture(kind, configuration: configuration)
         var views: [ListenerView] = []
+        try await fixture.store.configureIndexes(random.indexes(), in: RealtimeFixture.namespace)
         for step in 1...40 {
             let place: Comment = "seed \(seed), step \(step)"
             for _ in 0..<Int.random(in: 0...2, using: &random.generator) {
@@ -51,6 +52,8 @@ struct ListenerModelTests {
                     ) { _ in if number == count - 1 { continuation.resume() } }
                 }
             }
+            let stored = try await fixture.read { try $0.node(at: .root) }
+            #expect(stored == tree.root, place)
             for view in views {
                 let expected = view.query.map { query in tree[view.path]?.matching(query) } ?? tree[view.path]
                 #expect(view.failure == nil, place)

@@ -48,8 +48,14 @@ struct RealtimeModelTests {
                 #expect(tree.apply(write, now: 0) == nil, "\(place), step \(step): the hash is right")
             }
             if random.generator.once(in: 20) { try await fixture.reopen() }
+            if random.generator.once(in: 10) {
+                try await fixture.store.configureIndexes(random.indexes(), in: RealtimeFixture.namespace)
+                if random.generator.once(in: 2) { try await fixture.store.settle() }
+            }
+            if random.generator.once(in: 10) { #expect(try fixture.problems() == [], "\(place), step \(step)") }
             try await compare(fixture, tree, &random, "\(place), step \(step)")
         }
+        try await fixture.store.settle()
         #expect(try fixture.problems() == [], place)
         try await fixture.close()
     }
@@ -67,7 +73,9 @@ struct RealtimeModelTests {
             #expect(try state.node(at: path) == expected, place)
             #expect(try state.hash(at: path) == expected.hash, place)
             #expect(try state.exists(at: path) == (expected != nil), place)
-            #expect(try state.content(at: path) == (expected.map { $0.leaf.map { .leaf($0) } ?? .object } ?? .nothing), place)
+            #expect(
+                try state.content(at: path) == (expected.map { $0.leaf.map { .leaf($0) } ?? .object } ?? .nothing),
+                place)
             #expect(try state.priority(at: path) == expected?.priority, place)
             #expect(try state.childKeys(at: path) == expected?.children.map(\.key) ?? [], place)
             #expect(try state.node(at: path, matching: query) == matching, "\(place): \(query) at \(path)")

@@ -1,4 +1,5 @@
 import RealtimeModel
+import RealtimeStore
 import TestSupport
 
 /// Random nodes, writes and queries over few keys and values, so that they meet often.
@@ -16,15 +17,30 @@ struct RandomTree {
         return RealtimePath(unchecked: (0..<depth).map { _ in key() })
     }
 
+    /// A path at which something exists, or one a bit beside it.
+    mutating func path(in tree: RealtimeTree) -> RealtimePath {
+        guard !generator.once(in: 3) else { return path() }
+        var node = tree.root
+        var path = RealtimePath.root
+        while let children = node?.children, !children.isEmpty, !generator.once(in: 4) {
+            guard let child = Array(children).randomElement(using: &generator) else { break }
+            path = path.child(child.key)
+            node = child.node
+        }
+        return path
+    }
+
     mutating func leaf() -> RealtimeLeaf {
         switch Int.random(in: 0..<8, using: &generator) {
         case 0: .boolean(Bool.random(using: &generator))
         case 1: .number(RealtimeNumber(Double.random(in: -5...5, using: &generator)))
-        case 2: .number(generator.pick([RealtimeNumber(Int64.max), RealtimeNumber(0x1p63), RealtimeNumber(Int64.max - 1)]))
+        case 2:
+            .number(generator.pick([RealtimeNumber(Int64.max), RealtimeNumber(0x1p63), RealtimeNumber(Int64.max - 1)]))
         case 3: .string(generator.pick(["", "a", "é", "\u{FFFD}", "😀", "a\u{0}", "a\u{1}b"]))
         case 4:
             .string(
-                String(repeating: "long", count: 300) + generator.pick(["", "a", "b", String(repeating: "c", count: 20)]))
+                String(repeating: "long", count: 300)
+                    + generator.pick(["", "a", "b", String(repeating: "c", count: 20)]))
         default: .number(RealtimeNumber(Int64.random(in: -3...3, using: &generator)))
         }
     }
@@ -50,15 +66,18 @@ struct RandomTree {
     }
 
     mutating func write(in tree: RealtimeTree) throws -> RealtimeWrite {
-        let target = RealtimeTarget(path())
+        let target = RealtimeTarget(path(in: tree))
         switch Int.random(in: 0..<12, using: &generator) {
-        case 0, 1, 2, 3: return .set(target, RealtimeWriteValue(node()))
-        case 4: return .set(target, RealtimeWriteValue(nil))
+        case 0, 1, 2: return .set(target, RealtimeWriteValue(node()))
+        case 3, 4: return .set(target, RealtimeWriteValue(nil))
         case 5:
-            let place = RealtimeTarget(path(), isPriority: true)
+            let place = RealtimeTarget(path(in: tree), isPriority: true)
             return .set(place, RealtimeWriteValue(priority().map { RealtimeNode($0.leaf) }))
         case 6:
-            let json = generator.once(in: 2) ? #"{".sv":"timestamp"}"# : #"{"a":{".sv":{"increment":2}},"b":{".value":1,".priority":{".sv":"timestamp"}}}"#
+            let json =
+                generator.once(in: 2)
+                ? #"{".sv":"timestamp"}"#
+                : #"{"a":{".sv":{"increment":2}},"b":{".value":1,".priority":{".sv":"timestamp"}}}"#
             return .set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target))
         case 7:
             let json = #"{".sv":{"increment":1.5}}"#
@@ -69,9 +88,13 @@ struct RandomTree {
         default:
             var entries: [RealtimeUpdate.Entry] = []
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                let place = RealtimeTarget(path(), isPriority: generator.once(in: 6))
-                guard !entries.contains(where: { $0.target.contains(place) || place.contains($0.target) }) else { continue }
-                let value = place.isPriority ? priority().map { RealtimeNode($0.leaf) } : generator.once(in: 3) ? nil : node(maxDepth: 2)
+                let place = RealtimeTarget(path(in: tree), isPriority: generator.once(in: 6))
+                guard !entries.contains(where: { $0.target.contains(place) || place.contains($0.target) }) else {
+                    continue
+                }
+                let value =
+                    place.isPriority
+                    ? priority().map { RealtimeNode($0.leaf) } : generator.once(in: 3) ? nil : node(maxDepth: 2)
                 entries.append(.init(target: place, value: RealtimeWriteValue(value)))
             }
             return .update(try RealtimeUpdate(entries))
@@ -87,6 +110,19 @@ struct RandomTree {
             }
         let value = index == .key || generator.once(in: 6) ? nil : leaf()
         return .init(value: value, key: key, isInclusive: Bool.random(using: &generator))
+    }
+
+    mutating func indexes() -> [RealtimeIndexDefinition] {
+        (0..<Int.random(in: 0...4, using: &generator)).map { _ in
+            let parents = (0..<Int.random(in: 0...2, using: &generator)).map { _ in
+                generator.once(in: 2) ? RealtimeIndexDefinition.Step.any : .key(key())
+            }
+            return RealtimeIndexDefinition(parents: parents, index: generator.once(in: 3) ? .value : .child(child()))
+        }
+    }
+
+    private mutating func child() -> RealtimePath {
+        RealtimePath(unchecked: generator.once(in: 4) ? [key(), key()] : [key()])
     }
 
     mutating func query() -> RealtimeQuery {

@@ -17,7 +17,8 @@ final class RealtimeFixture: Sendable {
     private let configuration: RealtimeStoreConfiguration
     private let opened: Mutex<(engine: any StorageEngine, pipeline: CommitPipeline, store: RealtimeStore)>
 
-    init(_ kind: EngineKind = .memory, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws {
+    init(_ kind: EngineKind = .memory, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws
+    {
         directory = try TemporaryDirectory()
         self.kind = kind
         self.configuration = configuration
@@ -26,7 +27,8 @@ final class RealtimeFixture: Sendable {
     }
 
     /// On an engine of the caller's, which stays open.
-    init(on engine: any StorageEngine, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws {
+    init(on engine: any StorageEngine, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws
+    {
         directory = try TemporaryDirectory()
         kind = .memory
         self.configuration = configuration
@@ -99,62 +101,5 @@ final class RealtimeFixture: Sendable {
         var problems: [String] = []
         _ = try pipeline.check(report: { problems.append($0) }, progress: { _ in })
         return problems
-    }
-}
-
-/// What a listener has, kept up to date by its pushes.
-final class ListenerView: Sendable {
-    struct State {
-        var node: RealtimeNode?
-        var hasStarted = false
-        var pushes: [RealtimePush] = []
-        var failure: RealtimeFailure?
-    }
-
-    let path: RealtimePath
-    let query: RealtimeQuery?
-    private let state = Mutex(State())
-    private let listener = Mutex<RealtimeListener?>(nil)
-
-    init(_ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil) async {
-        self.path = path
-        self.query = query
-        await withCheckedContinuation { continuation in
-            let listener = store.listen(
-                to: path, matching: query, in: RealtimeFixture.namespace,
-                read: { try $0.node(at: path, matching: query) },
-                started: { [self] result in
-                    state.withLock { state in
-                        state.hasStarted = true
-                        switch result {
-                        case .success(let node): state.node = node
-                        case .failure(let failure): state.failure = failure
-                        }
-                    }
-                    continuation.resume()
-                },
-                receive: { [self] push in state.withLock { $0.take(push) } },
-                failed: { [self] failure in state.withLock { $0.failure = failure } })
-            self.listener.withLock { $0 = listener }
-        }
-    }
-
-    var node: RealtimeNode? { state.withLock { $0.node } }
-    var failure: RealtimeFailure? { state.withLock { $0.failure } }
-
-    func takePushes() -> [RealtimePush] {
-        state.withLock { state in
-            defer { state.pushes = [] }
-            return state.pushes
-        }
-    }
-
-    func cancel() { listener.withLock { $0?.cancel() } }
-}
-
-extension ListenerView.State {
-    mutating func take(_ push: RealtimePush) {
-        pushes.append(push)
-        for change in push.changes { node.set(change.node, at: change.target) }
     }
 }

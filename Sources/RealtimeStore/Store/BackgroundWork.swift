@@ -1,45 +1,60 @@
 import StorageEngine
 
-/// The background work on layouts: removes garbage, and moves the rows of small extents back to the tree around them.
+/// The background work on namespaces, some in each batch: removes garbage, moves the rows of small extents back to the tree
+/// around them (see ``TreeLayout``), and builds and removes indexes. What is left goes on when the store is next opened.
 ///
 /// Used on the writer's thread.
-struct TreeSweep {
+struct BackgroundWork {
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
     /// Whether the last batch has failed.
     var isStuck = false
 
     mutating func begin(with catalog: RealtimeCatalog) {
-        unsettled = Set(
-            catalog.namespaces.lazy
-                .filter { !$0.value.layout.garbage.isEmpty || !$0.value.layout.extents.isEmpty }.map(\.key))
+        unsettled = Set(catalog.namespaces.lazy.filter { !$0.value.isSettled }.map(\.key))
     }
 
     mutating func look(at namespace: String) { unsettled.insert(namespace) }
 
-    var hasWork: Bool { !unsettled.isEmpty }
+    var isDone: Bool { unsettled.isEmpty }
+
+    /// How long the writer may wait for other work; nil for any time.
+    var pause: Duration? { isDone ? nil : isStuck ? .seconds(1) : .zero }
 
     /// Does some of the work.
-    mutating func step(
-        _ kind: RealtimeRows, _ storage: any StorageWriter, _ catalog: RealtimeCatalog, atMost limit: Int
-    ) throws {
-        defer { isStuck = false }
-        guard let namespace = unsettled.first, let layout = catalog.namespaces[namespace]?.layout else {
-            return unsettled.removeAll()
+    mutating func step(_ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int) throws {
+        isStuck = false
+        guard let namespace = unsettled.first else { return }
+        guard let record = try? kind.record(of: namespace) else {
+            unsettled.remove(namespace)
+            return
         }
+        let layout = record.layout
         if let garbage = layout.garbage.first {
             guard try Self.delete(garbage, atMost: limit, in: storage) else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
-        } else if let extent = try layout.extents.first(where: { extent in
-            if layout.extents.count > kind.configuration.maxExtents { return true }
-            return try storage.key(.tree, extent.stored, after: kind.configuration.maxComparedRows) == nil
-        }) {
-            let moved = try Self.move(extent, to: layout.neighbor(of: extent), atMost: limit, in: storage)
-            kind.update(namespace) { record, _ in
-                record.layout.assign(moved, to: layout.neighbor(of: extent))
+        } else if let extent = try movable(of: layout, kind.configuration, storage) {
+            let tree = layout.neighbor(of: extent)
+            let moved = try Self.move(extent, to: tree, atMost: limit, in: storage)
+            kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
+        } else if let index = record.indexes.first(where: { $0.state != .ready }) {
+            let pass = IndexPass(namespace, record, index, storage)
+            guard try pass.advance(atMost: limit) else { return }
+            kind.update(namespace) {
+                $0.finish(index.number); _ = $1
             }
         } else {
             unsettled.remove(namespace)
+        }
+    }
+
+    /// An extent that is small, or one of too many.
+    private func movable(
+        of layout: TreeLayout, _ configuration: RealtimeStoreConfiguration, _ storage: any StorageReader
+    ) throws -> TreeLayout.Extent? {
+        if layout.extents.count > configuration.maxExtents { return layout.extents.first }
+        return try layout.extents.first { extent in
+            try storage.key(.tree, extent.stored, after: configuration.maxComparedRows) == nil
         }
     }
 

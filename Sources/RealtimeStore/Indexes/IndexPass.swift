@@ -1,0 +1,133 @@
+import DocumentModel
+import RealtimeModel
+import StorageEngine
+
+/// Builds or removes the entries of an index, some in each batch, from the first node to the last.
+///
+/// How far it has come is stored with the entries, so that it goes on when the store is next opened. Commits maintain the
+/// index meanwhile: an entry that both write is the same.
+struct IndexPass {
+    private let index: RealtimeIndex
+    private let storage: any StorageWriter
+    private let layout: TreeLayout
+    private let state: RealtimeSnapshot
+    private let key: [UInt8]
+
+    init(_ namespace: String, _ record: NamespaceRecord, _ index: RealtimeIndex, _ storage: any StorageWriter) {
+        self.index = index
+        self.storage = storage
+        layout = record.layout
+        state = RealtimeSnapshot(
+            TreeRows(storage: storage, layout: record.layout), indexes: [], limits: RealtimeReadLimits(), version: 0)
+        var key = RowKind.indexPass.key(namespace)
+        KeyBytes.append(UInt64(index.number), to: &key)
+        self.key = key
+    }
+
+    /// - Parameter limit: the rows that are written or looked at.
+    /// - Returns: whether the pass has ended.
+    func advance(atMost limit: Int) throws -> Bool {
+        let note = try storage.get(.tree, key).map { (row) throws(DecodingFailure) in
+            try SealedRow.open(row, at: key, "the note of how far an index is built")
+        }
+        // The removal of an index that was still being built starts at the beginning.
+        let position = note?.first == index.state.rawValue ? note.map { Array($0.dropFirst()) } : nil
+        let next = index.state == .building ? try build(after: position, limit) : try remove(from: position, limit)
+        guard let next else {
+            try storage.delete(.tree, key)
+            return true
+        }
+        try storage.put(.tree, key, SealedRow.seal([index.state.rawValue] + next, at: key))
+        return false
+    }
+
+    // MARK: Entries
+
+    /// - Parameter position: the path of the last child that has its entry.
+    /// - Returns: the path of the last child that has its entry now; nil if all have.
+    private func build(after position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
+        var children: [(parent: [UInt8], key: RealtimeKey)] = []
+        var last: [UInt8] = []
+        let lower = position.flatMap { KeyBytes.successor(ofPrefix: $0) } ?? []
+        _ = try eachParent(from: lower) { parent in
+            try state.eachChild(of: parent, in: TreeKey.children(of: parent).from(lower)) { child in
+                children.append((parent, child.key))
+                last = Array(child.path)
+                return children.count < limit
+            }
+            return children.count < limit
+        }
+        for (parent, key) in children {
+            guard let entry = try state.entry(of: key, at: parent, by: index.definition.index) else { continue }
+            let path = IndexEntryKey.of(entry, in: IndexEntryKey.prefix(of: parent, index: index.number))
+            try storage.put(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path, [])
+        }
+        return children.count < limit ? nil : last
+    }
+
+    /// - Parameter position: the path of the first node that may have entries.
+    /// - Returns: the path of the first node that may have entries now; nil if none has.
+    private func remove(from position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
+        var entries: [[UInt8]] = []
+        var next: [UInt8]?
+        var looked = 0
+        _ = try eachParent(from: position ?? []) { parent in
+            looked += 1
+            try state.rows.scanPaths(KeyRange(prefix: IndexEntryKey.prefix(of: parent, index: index.number))) { path in
+                entries.append(Array(path))
+                return entries.count < limit
+            }
+            guard entries.count >= limit || looked > limit else { return true }
+            next = parent
+            return false
+        }
+        for path in entries { try storage.delete(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path) }
+        return next
+    }
+
+    // MARK: Nodes
+
+    /// Visits the nodes whose children the index orders and that have any at or after a path, until the body returns false.
+    ///
+    /// - Returns: false if the body has ended it.
+    private func eachParent(from lower: [UInt8], _ body: ([UInt8]) throws -> Bool) throws -> Bool {
+        try visit([], index.definition.parents[...], from: lower, body)
+    }
+
+    private func visit(
+        _ path: [UInt8], _ steps: ArraySlice<RealtimeIndexDefinition.Step>, from lower: [UInt8],
+        _ body: ([UInt8]) throws -> Bool
+    ) throws -> Bool {
+        // What comes before was visited.
+        if let upper = TreeKey.subtree(path).upper, !lower.lexicographicallyPrecedes(upper) { return true }
+        guard let step = steps.first else { return try state.hasChildren(at: path) ? try body(path) : true }
+        switch step {
+        case .key(let key):
+            return try visit(RealtimeSnapshot.child(key, of: path), steps.dropFirst(), from: lower, body)
+        case .any:
+            var range = TreeKey.children(of: path)
+            if lower.starts(with: path), lower.count > path.count {
+                // From the child that the path is below.
+                var reader = TreeKeyReader(lower.dropFirst(path.count))
+                if !reader.isAtEntries, (try? reader.key()) != nil {
+                    range = range.from(Array(lower[..<reader.position]))
+                } else {
+                    range = range.from(lower)
+                }
+            }
+            var goesOn = true
+            try state.eachChild(of: path, in: range) { child in
+                goesOn = try visit(Array(child.path), steps.dropFirst(), from: lower, body)
+                return goesOn
+            }
+            return goesOn
+        }
+    }
+}
+
+extension KeyRange {
+    /// The part at and after a key.
+    fileprivate func from(_ key: [UInt8]) -> KeyRange {
+        lower.lexicographicallyPrecedes(key) ? KeyRange(lower: key, upper: upper) : self
+    }
+}

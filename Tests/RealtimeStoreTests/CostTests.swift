@@ -1,0 +1,162 @@
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// Costs follow what is touched: the rows that operations read and change, among 100,000 siblings.
+struct CostTests {
+    private static let count = 100_000
+
+    /// Children `/posts/pN` with a title, a number and a priority.
+    private func fixture(priorities: Bool = false) async throws -> (RealtimeFixture, CountingEngine) {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        var children: [RealtimeChildren.Child] = []
+        for number in 0..<Self.count {
+            let text = String(number)
+            let key = RealtimeKey(unchecked: "p" + String(repeating: "0", count: 6 - text.utf8.count) + text)
+            var node: RealtimeNode?
+            node.set(RealtimeNode(.string("title")), at: try RealtimePath("title"))
+            node.set(RealtimeNode(.number(RealtimeNumber(Int64(number % 1_000)))), at: try RealtimePath("stars"))
+            if priorities { node?.priority = .number(RealtimeNumber(Int64(number % 10))) }
+            if let node { children.append((key, node)) }
+        }
+        let posts = RealtimeNode(RealtimeChildren(sorted: children))
+        try await fixture.commit(.set(RealtimeTarget(try RealtimePath("posts")), RealtimeWriteValue(posts)))
+        _ = try await fixture.read { try $0.exists(at: .root) }
+        _ = engine.takeCounts()
+        return (fixture, engine)
+    }
+
+    private func rows<Result: Sendable>(
+        _ fixture: RealtimeFixture, _ engine: CountingEngine,
+        _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Result
+    ) async throws -> (Result, rows: Int) {
+        _ = engine.takeCounts()
+        let result = try await fixture.read(body)
+        return (result, engine.takeCounts().read)
+    }
+
+    @Test func readsCostWhatTheyCover() async throws {
+        let (fixture, engine) = try await fixture()
+        let leaf = try RealtimePath("posts/p050000/stars")
+        let (value, leafRows) = try await rows(fixture, engine) { try $0.leaf(at: leaf) }
+        #expect(value == 0)
+        #expect(leafRows <= 2)
+        let post = try RealtimePath("posts/p050000")
+        let (_, hashRows) = try await rows(fixture, engine) { try $0.hash(at: post) }
+        #expect(hashRows <= 4)
+        let (keys, pageRows) = try await rows(fixture, engine) {
+            try $0.childKeys(at: RealtimePath("posts"), after: RealtimeKey("p050000"), limit: 10)
+        }
+        #expect(keys.first?.string == "p050001")
+        #expect(pageRows <= 22)
+        let (_, contentRows) = try await rows(fixture, engine) { try $0.content(at: RealtimePath("posts")) }
+        #expect(contentRows <= 4)
+        try await fixture.close()
+    }
+
+    @Test func shallowReadsSkipWhatIsBelow() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        for room in 0..<20 {
+            let messages = (0..<1_000).map { (RealtimeKey(unchecked: "m\(10_000 + $0)"), RealtimeNode(true)) }
+            let target = RealtimeTarget(try RealtimePath("rooms/r\(room)"))
+            try await fixture.commit(.set(target, RealtimeWriteValue(RealtimeNode(RealtimeChildren(sorted: messages)))))
+        }
+        let (text, rows) = try await rows(fixture, engine) { state in
+            var text: [UInt8] = []
+            try state.writeShallowJSON(at: RealtimePath("rooms")) { text += $0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+        #expect(text.hasPrefix(#"{"r0":true,"r1":true,"r10":true"#))
+        #expect(rows <= 20 * 6 + 3)
+        try await fixture.close()
+    }
+
+    @Test func queriesCostWhatTheyReturn() async throws {
+        let (fixture, engine) = try await fixture(priorities: true)
+        let stars = try RealtimePath("stars")
+        try await fixture.store.configureIndexes(
+            [.init(parents: [.key(try RealtimeKey("posts"))], index: .child(stars))], in: RealtimeFixture.namespace)
+        try await fixture.store.settle()
+        _ = try await fixture.read { try $0.exists(at: .root) }
+        let queries: [RealtimeQuery] = [
+            RealtimeQuery(index: .key, limit: .first(10)),
+            RealtimeQuery(
+                index: .key, start: .init(value: nil, key: .key(try RealtimeKey("p070000")), isInclusive: false),
+                limit: .first(10)),
+            RealtimeQuery(index: .priority, limit: .last(10)),
+            RealtimeQuery(
+                index: .priority, start: .init(value: 5, key: .minimum, isInclusive: true), limit: .first(10)),
+            RealtimeQuery(index: .child(stars), limit: .last(10)),
+            RealtimeQuery(
+                index: .child(stars), start: .init(value: 500, key: .minimum, isInclusive: true), limit: .first(10)),
+        ]
+        for query in queries {
+            let (matches, rows) = try await rows(fixture, engine) {
+                try $0.matches(of: query, at: RealtimePath("posts"))
+            }
+            #expect(matches.entries.count == 10)
+            #expect(matches.isIndexed)
+            #expect(rows <= 35, "\(query)")
+        }
+        let all = RealtimeQuery(index: .child(try RealtimePath("title")), limit: .first(10))
+        let unindexed = try await fixture.read { try $0.matches(of: all, at: RealtimePath("posts")) }
+        #expect(!unindexed.isIndexed)
+        #expect(unindexed.entries.count == 10)
+        try await fixture.close()
+    }
+
+    @Test func writesChangeWhatDiffers() async throws {
+        let (fixture, engine) = try await fixture()
+        func counts(_ body: () async throws -> Void) async throws -> (read: Int, changed: Int) {
+            _ = engine.takeCounts()
+            try await body()
+            return engine.takeCounts()
+        }
+        // One row, and that of the version.
+        var costs = try await counts { try await fixture.set("posts/p050000/stars", "1000") }
+        #expect(costs.changed <= 2)
+        #expect(costs.read <= 12)
+        costs = try await counts { try await fixture.set("posts/new", #"{"title":"a","stars":1}"#) }
+        #expect(costs.changed <= 3)
+        #expect(costs.read <= 12)
+        costs = try await counts { try await fixture.set("posts/new", #"{"title":"a","stars":2}"#) }
+        #expect(costs.changed <= 2)
+        #expect(costs.read <= 14)
+        costs = try await counts { try await fixture.set("posts/new", "null") }
+        #expect(costs.changed <= 3)
+        try await fixture.close()
+    }
+
+    @Test func deletingALargeSubtreeIsASmallCommit() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        var configuration = RealtimeStoreConfiguration()
+        // No background work hides the commit's own.
+        (configuration.maxSweptRows, configuration.maxIdleSweptRows) = (1, 1_000)
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration)
+        let children = (0..<Self.count).map { (RealtimeKey(unchecked: "c\(1_000_000 + $0)"), RealtimeNode(true)) }
+        let target = RealtimeTarget(try RealtimePath("a/big"))
+        try await fixture.commit(.set(target, RealtimeWriteValue(RealtimeNode(RealtimeChildren(sorted: children)))))
+        try await fixture.set("a/other", "1")
+        try await fixture.store.settle()
+        _ = engine.takeCounts()
+        let committed = try await fixture.commit(.set(target, RealtimeWriteValue(nil)))
+        #expect(committed.changes.count == 1)
+        // What one idle batch may have swept since is below this.
+        #expect(engine.takeCounts().read < 2 * 2_000 + 1_100)
+        #expect(try await fixture.json("a") == #"{"other":1}"#)
+        try await fixture.set("a/big/c1", "2")
+        #expect(try await fixture.json("a") == #"{"big":{"c1":2},"other":1}"#)
+        try await fixture.store.settle()
+        #expect(try await fixture.json("a") == #"{"big":{"c1":2},"other":1}"#)
+        let left = try fixture.engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) }
+        #expect(left == 2)
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+}

@@ -1,0 +1,172 @@
+import DocumentModel
+import Foundation
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+/// The order in which listeners, and callers, learn of commits.
+struct ListenerOrderTests {
+    private static let queries: [RealtimeQuery?] = [
+        nil, RealtimeQuery(index: .key, limit: .first(2)), RealtimeQuery(index: .value, limit: .last(2)),
+    ]
+
+    /// Commits and returns once the answer has come, blocking the thread.
+    private static func commit(_ fixture: RealtimeFixture, _ path: String, _ node: RealtimeNode?) {
+        let done = DispatchSemaphore(value: 0)
+        guard let path = try? RealtimePath(path) else { return }
+        let write = RealtimeWrite.set(RealtimeTarget(path), RealtimeWriteValue(node))
+        fixture.store.commit(RealtimeCommit([write], in: RealtimeFixture.namespace)) { _ in done.signal() }
+        done.wait()
+    }
+
+    @Test(.endsHangs, arguments: queries)
+    func aCommitWhileTheInitialDataAreReadFollowsThem(query: RealtimeQuery?) async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("list", #"{"a":1,"b":2,"c":3}"#)
+        let view = await ListenerView(fixture.store, try RealtimePath("list"), query) {
+            Self.commit(fixture, "list/a", nil)
+            Self.commit(fixture, "list/d", RealtimeNode(4))
+        }
+        try await fixture.set("other", "1")
+        let list = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }
+        #expect(view.node == list)
+        #expect(view.history.count >= 2)
+        try await fixture.close()
+    }
+
+    /// A commit is durable, so that readers see it, before the writer tells of it.
+    @Test(.endsHangs, arguments: queries)
+    func aCommitThatTheInitialDataHaveIsNotPushed(query: RealtimeQuery?) async throws {
+        let engine = PausingEngine()
+        let fixture = try RealtimeFixture(on: engine)
+        try await fixture.set("list", #"{"a":1,"b":2}"#)
+        let (paused, pause) = AsyncStream.makeStream(of: Void.self)
+        engine.pauseNext { pause.yield() }
+        async let committed = fixture.set("list/c", "3")
+        for await _ in paused { break }
+        let begun = SharedList<Bool>()
+        async let begin = ListenerView(fixture.store, try RealtimePath("list"), query) {
+            begun.append(true)
+            engine.goOn()
+        }
+        let view = try await begin
+        _ = try await committed
+        try await fixture.set("other", "1")
+        #expect(begun.all == [true])
+        #expect(view.history.count == 1)
+        let list = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }
+        #expect(view.node == list)
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func effectsComeBeforeAnswers() async throws {
+        let fixture = try RealtimeFixture()
+        let view = await ListenerView(fixture.store, .root)
+        for number in 1...20 {
+            let seen = await withCheckedContinuation { continuation in
+                let write = RealtimeWrite.set(
+                    RealtimeTarget(.root), RealtimeWriteValue(RealtimeNode(.number(RealtimeNumber(Int64(number))))))
+                fixture.store.commit(RealtimeCommit([write], in: RealtimeFixture.namespace)) { _ in
+                    continuation.resume(returning: view.node)
+                }
+            }
+            #expect(seen == RealtimeNode(.number(RealtimeNumber(Int64(number)))))
+        }
+        try await fixture.close()
+    }
+
+    /// What made the hash stale comes before the refusal.
+    @Test(.endsHangs) func whatMadeAHashStaleComesBeforeTheRefusal() async throws {
+        let fixture = try RealtimeFixture()
+        let view = await ListenerView(fixture.store, .root, RealtimeQuery(index: .key, limit: .first(5)))
+        let target = RealtimeTarget(try RealtimePath("a"))
+        let seen = await withCheckedContinuation { continuation in
+            let first = RealtimeWrite.set(target, RealtimeWriteValue(RealtimeNode(1)))
+            let second = RealtimeWrite.set(target, RealtimeWriteValue(RealtimeNode(2)), ifHash: "")
+            fixture.store.commit(RealtimeCommit([first], in: RealtimeFixture.namespace)) { _ in }
+            fixture.store.commit(RealtimeCommit([second], in: RealtimeFixture.namespace)) { result in
+                #expect(throws: RealtimeFailure.stale) { try result.get() }
+                continuation.resume(returning: view.node)
+            }
+        }
+        #expect(seen?[try RealtimePath("a")] == RealtimeNode(1))
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func listenersOfOnePathShareAPushAndItsEncoding() async throws {
+        let fixture = try RealtimeFixture()
+        let query = RealtimeQuery(index: .key, limit: .last(3))
+        for query in [nil, query] {
+            var views: [ListenerView] = []
+            for _ in 0..<5 { views.append(await ListenerView(fixture.store, try RealtimePath("a"), query)) }
+            try await fixture.set("a/b", query == nil ? "1" : "2")
+            let pushes = views.flatMap { $0.takePushes() }
+            #expect(pushes.count == 5)
+            #expect(pushes.allSatisfy { $0 === pushes[0] })
+            var encoded = 0
+            for push in pushes {
+                _ = push.encoding(0) {
+                    encoded += 1
+                    return [1]
+                }
+            }
+            #expect(encoded == 1)
+        }
+        #expect(fixture.store.listenerCount == 10)
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func aMultiPathUpdateIsOnePush() async throws {
+        let fixture = try RealtimeFixture()
+        let view = await ListenerView(fixture.store, .root)
+        let below = await ListenerView(fixture.store, try RealtimePath("a/x"))
+        let beside = await ListenerView(fixture.store, try RealtimePath("c"))
+        try await fixture.update("", #"{"a/x":1,"b":{"c":true}}"#)
+        #expect(view.takePushes().map(\.changes.count) == [2])
+        #expect(below.takePushes().count == 1)
+        #expect(beside.takePushes().isEmpty)
+        // What was so before isn't a change.
+        try await fixture.update("", #"{"a/x":1,"b":{"c":true}}"#)
+        try await fixture.set("a", #"{"x":1,"y":2}"#)
+        #expect(below.takePushes().isEmpty)
+        #expect(view.takePushes().count == 1)
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func aCancelledListenerReceivesNothing() async throws {
+        let fixture = try RealtimeFixture()
+        let view = await ListenerView(fixture.store, .root)
+        view.cancel()
+        try await fixture.set("a", "1")
+        #expect(view.takePushes().isEmpty)
+        #expect(fixture.store.listenerCount == 0)
+        try await fixture.close()
+    }
+}
+
+/// An engine that waits, once asked, after a batch is durable and before the writer learns of it.
+private final class PausingEngine: StorageEngine {
+    private let inner = MemoryEngine()
+    private let pause = Mutex<(@Sendable () -> Void)?>(nil)
+    private let release = DispatchSemaphore(value: 0)
+
+    func pauseNext(_ paused: @escaping @Sendable () -> Void) { pause.withLock { $0 = paused } }
+    func goOn() { release.signal() }
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        let result = try inner.write(body)
+        if let paused = pause.withLock({ $0.take() }) {
+            paused()
+            release.wait()
+        }
+        return result
+    }
+
+    func close() throws { try inner.close() }
+}

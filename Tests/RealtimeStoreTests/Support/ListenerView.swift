@@ -1,0 +1,72 @@
+import RealtimeModel
+import RealtimeStore
+import Synchronization
+
+/// What a listener has, kept up to date by its pushes.
+final class ListenerView: Sendable {
+    private struct State {
+        var node: RealtimeNode?
+        var pushes: [RealtimePush] = []
+        /// The state at the beginning and after each push.
+        var history: [(version: Int64, node: RealtimeNode?)] = []
+        var failure: RealtimeFailure?
+
+        mutating func take(_ push: RealtimePush) {
+            pushes.append(push)
+            for change in push.changes { node.set(change.node, at: change.target) }
+            history.append((push.version, node))
+        }
+    }
+
+    let path: RealtimePath
+    let query: RealtimeQuery?
+    private let state = Mutex(State())
+    private let listener = Mutex<RealtimeListener?>(nil)
+
+    /// Returns once the listener has begun.
+    ///
+    /// - Parameter meanwhile: runs on the reader's thread, after the initial data were read.
+    init(
+        _ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil,
+        meanwhile: @escaping @Sendable () -> Void = {}
+    ) async {
+        self.path = path
+        self.query = query
+        await withCheckedContinuation { continuation in
+            let listener = store.listen(
+                to: path, matching: query, in: RealtimeFixture.namespace,
+                read: { state in
+                    let node = try state.node(at: path, matching: query)
+                    meanwhile()
+                    return (node, state.version)
+                },
+                started: { [self] result in
+                    state.withLock { state in
+                        switch result {
+                        case .success(let (node, version)):
+                            state.node = node
+                            state.history.append((version, node))
+                        case .failure(let failure): state.failure = failure
+                        }
+                    }
+                    continuation.resume()
+                },
+                receive: { [self] push in state.withLock { $0.take(push) } },
+                failed: { [self] failure in state.withLock { $0.failure = failure } })
+            self.listener.withLock { $0 = listener }
+        }
+    }
+
+    var node: RealtimeNode? { state.withLock { $0.node } }
+    var failure: RealtimeFailure? { state.withLock { $0.failure } }
+    var history: [(version: Int64, node: RealtimeNode?)] { state.withLock { $0.history } }
+
+    func takePushes() -> [RealtimePush] {
+        state.withLock { state in
+            defer { state.pushes = [] }
+            return state.pushes
+        }
+    }
+
+    func cancel() { listener.withLock { $0?.cancel() } }
+}

@@ -14,22 +14,13 @@ struct ListenerOrderTests {
         nil, RealtimeQuery(index: .key, limit: .first(2)), RealtimeQuery(index: .value, limit: .last(2)),
     ]
 
-    /// Commits and returns once the answer has come, blocking the thread.
-    private static func commit(_ fixture: RealtimeFixture, _ path: String, _ node: RealtimeNode?) {
-        let done = DispatchSemaphore(value: 0)
-        guard let path = try? RealtimePath(path) else { return }
-        let write = RealtimeWrite.set(RealtimeTarget(path), RealtimeWriteValue(node))
-        fixture.store.commit(RealtimeCommit([write], in: RealtimeFixture.namespace)) { _ in done.signal() }
-        done.wait()
-    }
-
     @Test(.endsHangs, arguments: queries)
     func aCommitWhileTheInitialDataAreReadFollowsThem(query: RealtimeQuery?) async throws {
         let fixture = try RealtimeFixture()
         try await fixture.set("list", #"{"a":1,"b":2,"c":3}"#)
         let view = await ListenerView(fixture.store, try RealtimePath("list"), query) {
-            Self.commit(fixture, "list/a", nil)
-            Self.commit(fixture, "list/d", RealtimeNode(4))
+            fixture.setBlocking("list/a", nil)
+            fixture.setBlocking("list/d", RealtimeNode(4))
         }
         try await fixture.set("other", "1")
         let list = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }

@@ -24,7 +24,35 @@ final class TreeCheck {
             let rows = TreeRows(storage: run.storage, layout: record.layout)
             try NamespaceCheck(name, rows, record.indexes, self).check()
         }
+        try checkDisconnects()
         return rows
+    }
+
+    /// Checks that each registration can be read, and that exactly the sessions with registrations are listed.
+    private func checkDisconnects() throws {
+        var sessions: Set<[String]> = []
+        try run.storage.scan(.tree, RowKind.disconnect.all, reverse: false) { key, row in
+            do {
+                let place = try DisconnectKey(stored: key)
+                _ = try RealtimeDisconnect(stored: row, at: key)
+                sessions.insert([place.namespace, place.session])
+            } catch let error as DecodingFailure {
+                try run.note("an onDisconnect can't be read: \(error.reason)")
+            }
+            return true
+        }
+        try run.storage.scan(.tree, RowKind.session.all, reverse: false) { key, row in
+            do {
+                _ = try DisconnectRows.time(row, at: key)
+                if RowKind.texts(2, in: key).map({ sessions.remove($0.texts) }) ?? nil == nil {
+                    try run.note("a session is listed and has no onDisconnect")
+                }
+            } catch let error as DecodingFailure {
+                try run.note("a session with an onDisconnect can't be read: \(error.reason)")
+            }
+            return true
+        }
+        if !sessions.isEmpty { try run.note("\(sessions.count) sessions with an onDisconnect aren't listed") }
     }
 
     /// Called for each row.

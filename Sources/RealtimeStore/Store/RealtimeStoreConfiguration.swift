@@ -11,5 +11,8 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// A namespace with more extents (see `TreeLayout`) moves even large ones back.
     package var maxExtents = 64
 
+    /// The onDisconnect writes of one session.
+    package var maxDisconnects = 10_000
+
     package init() {}
 }

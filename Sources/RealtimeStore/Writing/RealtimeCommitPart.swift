@@ -33,6 +33,9 @@ package final class RealtimeCommitPart: CommitPart {
     }
 
     private func decide(version: Int64, in batch: CommitBatch) throws -> WritePlan? {
+        if let registration = request.registration, try !DisconnectRows(storage: batch.storage).exists(registration) {
+            throw RealtimeFailure(.invalid, "the onDisconnect was written or cancelled before")
+        }
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
         var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
@@ -58,7 +61,7 @@ package final class RealtimeCommitPart: CommitPart {
     }
 
     package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
-        if let registration = request.registration { try registration.remove(from: storage) }
+        if let registration = request.registration { try storage.remove(registration) }
         guard let plan, !plan.changes.isEmpty else {
             result = RealtimeCommitted(version: batch.versions.applied, changes: [])
             return

@@ -38,9 +38,9 @@ struct RealtimeModelTests {
         for step in 1...Self.steps {
             let write = try random.write(in: tree)
             fixture.clock.advance(by: .milliseconds(2))
+            let old = tree
             do {
-                let committed = try await fixture.commit(write)
-                let old = tree
+                let committed = try await commit(write, fixture, tree, &random, "\(place), step \(step)")
                 let applied = tree.apply(write, now: fixture.clock.timestamp().microseconds / 1_000)
                 #expect(applied != nil, "\(place), step \(step): the hash is another")
                 #expect(committed.changes.isEmpty == (old == tree), "\(place), step \(step)")
@@ -58,6 +58,35 @@ struct RealtimeModelTests {
         try await fixture.store.settle()
         #expect(try fixture.problems() == [], place)
         try await fixture.close()
+    }
+
+    /// Commits a write, with a check that sees the tree before and after it.
+    private func commit(
+        _ write: RealtimeWrite, _ fixture: RealtimeFixture, _ tree: RealtimeTree, _ random: inout RandomTree,
+        _ place: Comment
+    ) async throws -> RealtimeCommitted {
+        guard random.generator.once(in: 2) else { return try await fixture.commit(write) }
+        let path = random.path(in: tree)
+        let query = random.query()
+        let check: RealtimeCheck = { before, after, now throws in
+            #expect(try before.node(at: .root) == tree.root, place)
+            var changed = tree
+            // A hash that isn't that of what exists is compared after the check.
+            if case .set(let target, let value, _) = write {
+                changed.apply(.set(target, value), now: now)
+            } else {
+                changed.apply(write, now: now)
+            }
+            let node = changed[path]
+            #expect(try after.node(at: .root) == changed.root, place)
+            #expect(try after.node(at: path) == node, place)
+            #expect(try after.leaf(at: path) == node?.leaf, place)
+            #expect(try after.exists(at: path) == (node != nil), place)
+            #expect(try after.hasChildren(at: path) == !(node?.children.isEmpty ?? true), place)
+            #expect(try after.childKeys(at: path) == node?.children.map(\.key) ?? [], place)
+            #expect(try after.node(at: path, matching: query) == node?.matching(query), "\(place): \(query)")
+        }
+        return try await fixture.commit(write, check: check)
     }
 
     private func compare(

@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import Foundation
 import RealtimeModel
 import RealtimeStore
 import StorageEngine
@@ -66,8 +67,19 @@ final class RealtimeFixture: Sendable {
     // MARK: Shorter calls
 
     @discardableResult
-    func commit(_ writes: RealtimeWrite...) async throws -> RealtimeCommitted {
-        try await store.commit(RealtimeCommit(writes, in: Self.namespace))
+    func commit(
+        _ writes: RealtimeWrite..., sequence: RealtimeWriteSequence? = nil, check: RealtimeCheck? = nil
+    ) async throws -> RealtimeCommitted {
+        try await store.commit(RealtimeCommit(writes, in: Self.namespace, check: check), sequence: sequence)
+    }
+
+    /// Sets a node and returns once the answer has come, blocking the thread.
+    func setBlocking(_ path: String, _ node: RealtimeNode?) {
+        let done = DispatchSemaphore(value: 0)
+        guard let path = try? RealtimePath(path) else { return }
+        let write = RealtimeWrite.set(RealtimeTarget(path), RealtimeWriteValue(node))
+        store.commit(RealtimeCommit([write], in: Self.namespace)) { _ in done.signal() }
+        done.wait()
     }
 
     /// Sets what JSON says.

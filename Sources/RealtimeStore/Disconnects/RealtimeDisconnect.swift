@@ -1,0 +1,79 @@
+import DocumentModel
+package import RealtimeModel
+
+/// A write that happens when a client disconnects.
+package struct RealtimeDisconnect: Hashable, Sendable {
+    package enum Operation: UInt8, Hashable, Sendable {
+        /// Sets a value or a priority.
+        case set = 1
+        /// Updates several paths.
+        case update
+    }
+
+    package var operation: Operation
+    /// What is set, or where an update's paths start.
+    package var target: RealtimeTarget
+    /// The JSON of the value or of the update, as the client has sent it: server values are computed when it happens.
+    package var value: [UInt8]
+    /// On whose behalf it is written, in a form of the caller's.
+    package var principal: [UInt8]
+
+    package init(_ operation: Operation, _ target: RealtimeTarget, value: [UInt8], principal: [UInt8]) {
+        self.operation = operation
+        self.target = target
+        self.value = value
+        self.principal = principal
+    }
+
+    /// The write.
+    ///
+    /// - Throws: `RealtimeError` if the value isn't valid.
+    package func write() throws(RealtimeError) -> RealtimeWrite {
+        switch operation {
+        case .set: .set(target, try RealtimeWriteValue(parsing: value, at: target))
+        case .update: .update(try RealtimeUpdate(parsing: value, at: target.path))
+        }
+    }
+
+    /// What is left without a path and all below it; nil if that is nothing.
+    func without(_ path: RealtimePath) -> RealtimeDisconnect? {
+        guard !path.contains(target.path) else { return nil }
+        guard operation == .update, target.path.contains(path) else { return self }
+        var rest = self
+        guard let value = RealtimeUpdateText.removing(path, from: value, at: target.path) else { return nil }
+        rest.value = value
+        return rest
+    }
+
+    init(stored row: [UInt8], at key: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(try SealedRow.open(row, at: key, "an onDisconnect"))
+        guard let operation = Operation(rawValue: try reader.byte()) else {
+            throw DecodingFailure("an onDisconnect has an unknown operation")
+        }
+        let path = try reader.string()
+        do throws(RealtimeError) { target = try RealtimeTarget(path) } catch {
+            throw DecodingFailure("the path of an onDisconnect can't be read")
+        }
+        self.operation = operation
+        value = try reader.blob()
+        principal = try reader.blob()
+        try reader.finish()
+    }
+
+    func stored(at key: [UInt8]) -> [UInt8] {
+        var writer = ByteWriter(reservingCapacity: value.count + 64)
+        writer.write(byte: operation.rawValue)
+        writer.write(target.string)
+        writer.write(blob: value)
+        writer.write(blob: principal)
+        return SealedRow.seal(writer.bytes, at: key)
+    }
+}
+
+/// A session with registrations.
+package struct RealtimeDisconnectSession: Hashable, Sendable {
+    package var namespace: String
+    package var session: String
+    /// When its first registration was stored, in microseconds since 1970.
+    package var registeredAt: Int64
+}

@@ -1,0 +1,148 @@
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// Checks of writes, as rules make them.
+struct CheckTests {
+    private static let denied = RealtimeFailure(.denied, "Permission denied")
+
+    private func write(_ path: String, _ json: String, ifHash hash: String? = nil) throws -> RealtimeWrite {
+        let target = try RealtimeTarget(path)
+        return .set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target), ifHash: hash)
+    }
+
+    @Test func aRefusedWriteLeavesNoTrace() async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("a", "1")
+        let write = try write("a", "2")
+        await #expect(throws: Self.denied) {
+            try await fixture.commit(write) { _, _, _ in throw Self.denied }
+        }
+        #expect(try await fixture.json() == #"{"a":1}"#)
+        try await fixture.close()
+    }
+
+    @Test func aCheckSeesTheWholeUpdateWithItsTimestamps() async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("", #"{"stars":1,"old":true}"#)
+        let json = #"{"stars":{".sv":{"increment":2}},"old":null,"a/at":{".sv":"timestamp"}}"#
+        let update = RealtimeWrite.update(try RealtimeUpdate(parsing: Array(json.utf8), at: .root))
+        let seen = SharedList<RealtimeNode?>()
+        try await fixture.commit(update) { before, after, now in
+            #expect(try before.childKeys(at: .root).map(\.string) == ["old", "stars"])
+            #expect(try after.childKeys(at: .root).map(\.string) == ["a", "stars"])
+            #expect(try after.leaf(at: RealtimePath("stars")) == 3)
+            #expect(try after.leaf(at: RealtimePath("a/at")) == .number(RealtimeNumber(now)))
+            seen.append(try after.node(at: .root))
+        }
+        let committed = try await fixture.read { try $0.node(at: .root) }
+        #expect(seen.all == [committed])
+        try await fixture.close()
+    }
+
+    /// A client that may not write learns nothing of what exists.
+    @Test func theCheckIsMadeBeforeHashesAreCompared() async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("a", "1")
+        let wrong = try write("a", "2", ifHash: "wrong")
+        await #expect(throws: Self.denied) { try await fixture.commit(wrong) { _, _, _ in throw Self.denied } }
+        await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) { _, _, _ in } }
+        try await fixture.close()
+    }
+
+    /// What was read is changed after the first decision, and before the commit.
+    @Test(
+        .endsHangs,
+        arguments: [
+            ("role", true), ("role/name", true), ("other", false), ("list/b", true), ("list/a/x", false),
+            ("members/x", false),
+        ])
+    func aDecisionIsMadeAgainOnlyIfWhatItReadHasChanged(changed: String, isRepeated: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("", #"{"role":"admin","list":{"a":{"x":1}},"members":{"ada":true,"x":1}}"#)
+        let decisions = SharedList<Int>()
+        try await fixture.commit(try write("result", "1")) { before, after, _ in
+            _ = try before.leaf(at: RealtimePath("role"))
+            _ = try before.childKeys(at: RealtimePath("list"))
+            _ = try before.exists(at: RealtimePath("members"))
+            #expect(try after.leaf(at: RealtimePath("result")) == 1)
+            decisions.append(1)
+            if decisions.all.count == 1 { fixture.setBlocking(changed, RealtimeNode(7)) }
+        }
+        #expect(decisions.all.count == (isRepeated ? 2 : 1))
+        try await fixture.close()
+    }
+
+    /// A decision on a state that has changed isn't the last word.
+    @Test(.endsHangs) func aRefusalIsMadeAgainIfWhatItReadHasChanged() async throws {
+        let fixture = try RealtimeFixture()
+        let decisions = SharedList<Bool>()
+        try await fixture.commit(try write("rooms/a/text", #""hello""#)) { before, _, _ in
+            let isMember = try before.exists(at: RealtimePath("members/ada"))
+            decisions.append(isMember)
+            if decisions.all.count == 1 { fixture.setBlocking("members/ada", RealtimeNode(true)) }
+            guard isMember else { throw Self.denied }
+        }
+        #expect(decisions.all == [false, true])
+        try await fixture.close()
+    }
+
+    /// A client doesn't wait for the answer to what its next write needs.
+    @Test(.endsHangs) func writesOfASequenceSeeThoseBefore() async throws {
+        let fixture = try RealtimeFixture()
+        for round in 0..<20 {
+            let sequence = RealtimeWriteSequence()
+            let answers = SharedList<Int>()
+            await withCheckedContinuation { continuation in
+                for number in 0..<5 {
+                    let target = RealtimeTarget(
+                        RealtimePath(unchecked: [RealtimeKey(index: round), RealtimeKey(index: number)]))
+                    let previous = RealtimePath(unchecked: [RealtimeKey(index: round), RealtimeKey(index: number - 1)])
+                    let commit = RealtimeCommit(
+                        [.set(target, RealtimeWriteValue(RealtimeNode(true)))], in: RealtimeFixture.namespace
+                    ) { before, _, _ in
+                        guard try number == 0 || before.exists(at: previous) else { throw Self.denied }
+                    }
+                    fixture.store.commit(commit, sequence: sequence) { result in
+                        if case .success = result { answers.append(number) }
+                        if number == 4 { continuation.resume() }
+                    }
+                }
+            }
+            #expect(answers.all == [0, 1, 2, 3, 4])
+        }
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs, arguments: EngineKind.allCases)
+    func aHotPathMakesProgressUnderChecks(kind: EngineKind) async throws {
+        let fixture = try RealtimeFixture(kind)
+        let decisions = SharedList<Int>()
+        let write = try write("counter", #"{".sv":{"increment":1}}"#)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    for _ in 0..<10 {
+                        try await fixture.commit(write) { before, after, _ in
+                            decisions.append(1)
+                            let path = try RealtimePath("counter")
+                            guard case .number(let new)? = try after.leaf(at: path) else { throw Self.denied }
+                            guard case .number(let old) = try before.leaf(at: path) ?? 0, old + 1 == new else {
+                                throw Self.denied
+                            }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await fixture.json("counter") == "160")
+        // Never more than once on a reader's thread and once on the writer's.
+        #expect(decisions.all.count <= 320)
+        try await fixture.close()
+    }
+}

@@ -1,0 +1,132 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// Writes that happen when clients disconnect.
+struct DisconnectTests {
+    private static let denied = RealtimeFailure(.denied, "Permission denied")
+
+    private func register(
+        _ fixture: RealtimeFixture, _ path: String, _ json: String, _ operation: RealtimeDisconnect.Operation = .set,
+        session: String = "s1", principal: String = "ada"
+    ) async throws {
+        let disconnect = RealtimeDisconnect(
+            operation, try RealtimeTarget(path), value: Array(json.utf8), principal: Array(principal.utf8))
+        try await withCheckedThrowingContinuation { continuation in
+            fixture.store.register(disconnect, of: session, in: RealtimeFixture.namespace) {
+                continuation.resume(with: $0)
+            }
+        }
+    }
+
+    private func cancel(_ fixture: RealtimeFixture, _ path: String, session: String = "s1") async throws {
+        let path = try RealtimePath(path)
+        try await withCheckedThrowingContinuation { continuation in
+            fixture.store.cancelDisconnects(at: path, of: session, in: RealtimeFixture.namespace) {
+                continuation.resume(with: $0)
+            }
+        }
+    }
+
+    @discardableResult
+    private func run(
+        _ fixture: RealtimeFixture, session: String = "s1",
+        check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck? = { _ in nil }
+    ) async throws -> [RealtimeFailure?] {
+        try await withCheckedThrowingContinuation { continuation in
+            fixture.store.runDisconnects(of: session, in: RealtimeFixture.namespace, check: check) {
+                continuation.resume(with: $0)
+            }
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func registrationsSurviveARestartAndAreWrittenOnce(kind: EngineKind) async throws {
+        let fixture = try RealtimeFixture(kind)
+        try await fixture.set("users/ada", #"{"online":true,"visits":1}"#)
+        try await register(fixture, "users/ada/online", "false")
+        try await register(
+            fixture, "users/ada", #"{"visits":{".sv":{"increment":1}},"seen/at":{".sv":"timestamp"}}"#, .update)
+        try await register(fixture, "other", "1", session: "s2")
+        #expect(try await fixture.json("users/ada") == #"{"online":true,"visits":1}"#)
+        let registeredAt = fixture.clock.timestamp().microseconds
+        fixture.clock.advance(by: .seconds(60))
+        try await fixture.reopen()
+        let sessions = try await fixture.store.disconnectSessions()
+        #expect(sessions.map(\.session) == ["s1", "s2"])
+        #expect(sessions.allSatisfy { $0.namespace == RealtimeFixture.namespace })
+        #expect(sessions[0].registeredAt == registeredAt)
+        #expect(try fixture.problems() == [])
+        // Two at once, as if the socket's end and its successor's name for it came together.
+        async let first = run(fixture)
+        async let second = run(fixture)
+        let outcomes = try await [first, second]
+        #expect(outcomes.joined().count { $0 == nil } == 2)
+        let now = fixture.clock.timestamp().microseconds / 1_000
+        let ada = try await fixture.json("users/ada")
+        #expect(ada.hasPrefix(#"{"online":false,"seen":{"at":\#(now)"#))
+        #expect(ada.hasSuffix(#""visits":2}"#))
+        #expect(try await fixture.store.disconnectSessions().map(\.session) == ["s2"])
+        #expect(try await run(fixture) == [])
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    @Test func aRefusedWriteIsRemovedAndTheOthersHappen() async throws {
+        let fixture = try RealtimeFixture()
+        try await register(fixture, "a", "1", principal: "eve")
+        try await register(fixture, "b", "2", principal: "ada")
+        try await register(fixture, "c", "broken")
+        let failures = try await run(fixture) { disconnect in
+            let isEve = disconnect.principal == Array("eve".utf8)
+            return { _, _, _ in if isEve { throw Self.denied } }
+        }
+        #expect(failures.map { $0?.code } == [.denied, nil, .invalid])
+        #expect(try await fixture.json() == #"{"b":2}"#)
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    @Test func cancellingForgetsThePathAndWhatIsBelow() async throws {
+        let fixture = try RealtimeFixture()
+        try await register(fixture, "a/b", "1")
+        try await register(fixture, "a/b/c/.priority", "1")
+        try await register(fixture, "ab", "2")
+        try await register(fixture, "", #"{"a/b/x":3,"a/c":4,"a/b":5}"#, .update)
+        try await register(fixture, "a", #"{"b":6}"#, .update)
+        try await cancel(fixture, "a/b")
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture).count == 2)
+        #expect(try await fixture.json() == #"{"a":{"c":4},"ab":2}"#)
+        try await register(fixture, "x", "1")
+        try await cancel(fixture, "")
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
+        try await fixture.close()
+    }
+
+    @Test func aSetReplacesWhatWasRegisteredBelow() async throws {
+        let fixture = try RealtimeFixture()
+        for number in 0..<20 { try await register(fixture, "a/b", "\(number)") }
+        try await register(fixture, "a", #"{"c":1}"#)
+        #expect(try await run(fixture).count == 1)
+        #expect(try await fixture.json() == #"{"a":{"c":1}}"#)
+        try await fixture.close()
+    }
+
+    @Test func thereIsALimitForEachSession() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxDisconnects = 3
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        for name in ["a", "b", "c"] { try await register(fixture, name, "1") }
+        let failure = await #expect(throws: RealtimeFailure.self) { try await register(fixture, "d", "1") }
+        #expect(failure?.code == .invalid)
+        try await register(fixture, "d", "1", session: "s2")
+        try await fixture.close()
+    }
+}

@@ -295,6 +295,20 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "RealtimeAPI",
+            dependencies: [
+                "StrictJSON", "TextFormats", "Sharing", "RealtimeModel",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOWebSocket", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "EventsAPI",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "CommitPipeline", "DocumentStore", "OutboundHTTP",
@@ -799,6 +813,17 @@ let package = Package(
                 "FirestoreMessages",
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RealtimeAPITests",
+            dependencies: [
+                "StrictJSON", "TextFormats", "RealtimeModel", "RealtimeAPI", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,0 +1,346 @@
+import NIOCore
+import RealtimeModel
+import Sharing
+
+/// Runs a session: performs its actions with the database, the credentials and its transport.
+///
+/// `@unchecked Sendable`: it is used on its loop only; other threads merely keep it until they are back there.
+final class RealtimeConnection: @unchecked Sendable {
+    let loop: RealtimeLoop
+    let key: RealtimeSessions.Key
+    private let database: any RealtimeDatabase
+    private let allowsOwner: Bool
+    private var session: RealtimeSession
+    private var transport: (any RealtimeTransport)?
+    private var outbox = RealtimeOutbox()
+    private var value: ValueInProgress?
+    private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
+    private var reads: [RealtimeSession.OperationID: RealtimeCancellation] = [:]
+    private var tokenEnd: Scheduled<Void>?
+    private var held: HeldMemory?
+    private var mustFlush = false
+    private var end = End.open
+
+    /// A value that is being sent.
+    private struct ValueInProgress {
+        var stream: any RealtimeContentStream
+        var after: [UInt8]
+        /// What was read so far, if the message's length isn't known.
+        var collected: [UInt8]?
+        var isReading = false
+    }
+
+    private enum End {
+        case open
+        /// The session's end waits for registrations that are under way: they would never be performed.
+        case closing(registrations: Int, waiting: [@Sendable () -> Void])
+        case closed
+    }
+
+    private var registrations = 0
+
+    init(
+        _ key: RealtimeSessions.Key, _ database: any RealtimeDatabase, _ opening: RealtimeSession.Opening,
+        address: UInt64,
+        loop: RealtimeLoop
+    ) {
+        self.key = key
+        self.loop = loop
+        self.database = database
+        allowsOwner = opening.allowsOwner
+        var opening = opening
+        opening.decidesWritesInOrder = database.decidesWritesInOrder
+        opening.verifiesApps = loop.parts.credentials.verifyApp != nil
+        session = RealtimeSession(id: key.session, opening, limits: loop.parts.limits)
+        held = loop.parts.answers.map { HeldMemory($0, address: address) }
+    }
+
+    // MARK: Beginning and end
+
+    /// Greets the client.
+    func begin(_ transport: any RealtimeTransport) {
+        self.transport = transport
+        loop.parts.sessions.add(self, key)
+        perform(session.begin(now: loop.parts.now()))
+    }
+
+    /// Goes on with another transport.
+    func replaceTransport(_ transport: any RealtimeTransport) {
+        self.transport = transport
+        pump()
+    }
+
+    /// The client has left, or is disconnected.
+    ///
+    /// - Parameter completion: called, on any thread, once all is done that was registered for this moment.
+    func finish(_ completion: @escaping @Sendable () -> Void = {}) {
+        switch end {
+        case .closed: database.endSession(key.session, completion)
+        case .closing(let registrations, let waiting):
+            end = .closing(registrations: registrations, waiting: waiting + [completion])
+        case .open:
+            end = .closing(registrations: registrations, waiting: [completion])
+            perform(session.end())
+            for read in reads.values { read.cancel() }
+            reads = [:]
+            value?.stream.cancel()
+            value = nil
+            outbox.removeAll()
+            held?.release()
+            transport = nil
+            endIfReady()
+        }
+    }
+
+    private func endIfReady() {
+        guard case .closing(0, let waiting) = end else { return }
+        end = .closed
+        loop.parts.sessions.remove(key)
+        loop.parts.polls.remove(key.session)
+        database.endSession(key.session) { for completion in waiting { completion() } }
+    }
+
+    // MARK: Events
+
+    /// - Parameter bytes: a message of the client.
+    func receive(_ message: RealtimeMessage, bytes: Int) { perform(session.receive(message, bytes: bytes)) }
+
+    func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
+        if case .ended = event { listens[id] = nil }
+        perform(session.received(event, of: id))
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [RealtimeSession.Action]) {
+        for action in actions {
+            switch action {
+            case .send(let message): outbox.append(.message(message))
+            case .sendValue(let before, let content, let after):
+                outbox.append(.value(before: before, content, after: after))
+            case .push(let push, let tag): send(push, tag)
+            case .perform(let id, let request, let principal): perform(id, request, principal)
+            case .verify(let id, let token, let override):
+                loop.parts.credentials.bearer(
+                    of: token, override: override, allowsOwner: allowsOwner
+                ) { [self] result in
+                    loop.post { self.perform(self.session.verified(id, result)) }
+                }
+            case .verifyApp(let id, let token):
+                loop.parts.credentials.verifyApp?(token) { [self] isValid in
+                    loop.post { self.perform(self.session.verifiedApp(id, isValid)) }
+                }
+            case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
+            case .cancel(let id): listens.removeValue(forKey: id)?.cancel()
+            case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
+            case .setReading(let isReading): transport?.setReading(isReading)
+            case .setTokenEnd(let time): setTokenEnd(time)
+            case .close: outbox.append(.end)
+            }
+        }
+        pump()
+    }
+
+    private func perform(
+        _ id: RealtimeSession.OperationID, _ request: RealtimeRequest, _ principal: RealtimePrincipal
+    ) {
+        switch request {
+        case .get(let path, let query):
+            let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
+            reads[id] = read.cancellation
+            database.read(read, as: principal) { [self] result in
+                let answer: RequestAnswer =
+                    switch result {
+                    case .success(let reading): .value(reading.content)
+                    case .failure(let error): .failure(error)
+                    }
+                loop.post { self.answered(id, answer) }
+            }
+        case .write(let write):
+            database.write(write, RealtimeWriteOptions(), as: principal) { [self] result in
+                let answer = RequestAnswer(result.map { _ in })
+                loop.post { self.answered(id, answer) }
+            }
+        case .onDisconnect(let request):
+            registrations += 1
+            database.onDisconnect(request, session: key.session, as: principal) { [self] result in
+                loop.post {
+                    self.registered()
+                    self.answered(id, RequestAnswer(result))
+                }
+            }
+        case .endFormerSession(let former):
+            let done: @Sendable () -> Void = { [self] in loop.post { self.answered(id, .done) } }
+            let former = RealtimeSessions.Key(database: key.database, session: former)
+            guard let connection = loop.parts.sessions[former], connection !== self else {
+                return database.endSession(former.session, done)
+            }
+            connection.loop.post { connection.disconnect(done) }
+        case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .listen,
+            .unlisten,
+            .invalid:
+            break
+        }
+    }
+
+    private func answered(_ id: RealtimeSession.OperationID, _ answer: RequestAnswer) {
+        reads[id] = nil
+        perform(session.answered(id, answer))
+    }
+
+    private func registered() {
+        registrations -= 1
+        guard case .closing(let count, let waiting) = end else { return }
+        end = .closing(registrations: count - 1, waiting: waiting)
+        endIfReady()
+    }
+
+    /// The client has come back with another connection.
+    private func disconnect(_ completion: @escaping @Sendable () -> Void) {
+        transport?.abort()
+        finish(completion)
+    }
+
+    private func listen(
+        _ id: RealtimeSession.ListenID, _ key: ListenKey, _ known: RealtimeListen.Known?, _ principal: RealtimePrincipal
+    ) {
+        let listen = RealtimeListen(key.path, query: key.query, known: known, form: .export, countsUnits: true)
+        listens[id] = database.listen(listen, as: principal, to: SessionListener(self, id))
+    }
+
+    private func authorize(
+        _ id: RealtimeSession.OperationID, _ listens: [RealtimeSession.ListenID], _ principal: RealtimePrincipal
+    ) {
+        let open = listens.compactMap { self.listens[$0] }
+        let counter = Countdown(open.count) { [self] in
+            loop.post { self.perform(self.session.authorized(id)) }
+        }
+        for listen in open { listen.authorize(as: principal) { counter.countDown() } }
+    }
+
+    private func setTokenEnd(_ time: Int64?) {
+        tokenEnd?.cancel()
+        tokenEnd = nil
+        guard let time else { return }
+        // A day at most: the clock may be set meanwhile.
+        let wait = min(max(time * 1000 - loop.parts.now(), 0), 86_400_000)
+        tokenEnd = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(wait)) { [self] in
+            guard loop.parts.now() >= time * 1000 else { return setTokenEnd(time) }
+            perform(session.tokenEnded())
+        }
+    }
+
+    // MARK: Sending
+
+    private func send(_ push: RealtimePush, _ tag: Int64?) {
+        // Most clients have read all before.
+        if outbox.isEmpty, value == nil, let transport, transport.isReady {
+            transport.send(push, tag: tag)
+            return flushLater()
+        }
+        outbox.append(.push(push, tag: tag, bytes: push.frameBytes(tag: tag)))
+        let waiting = outbox.waitingPushBytes
+        if waiting > loop.parts.limits.unreadPushBytes || !hold(waiting) {
+            transport?.abort()
+            finish()
+        }
+    }
+
+    /// Counts what waits for the client among what waits for all.
+    private func hold(_ bytes: Int) -> Bool {
+        guard var held, bytes - held.bytes > Self.leastHeld else { return true }
+        defer { self.held = held }
+        return held.take(bytes - held.bytes) { nil }
+    }
+
+    private static let leastHeld = 65_536
+
+    /// The client takes more.
+    func transportIsReady() { pump() }
+
+    /// Sends what waits, as far as the client takes it.
+    private func pump() {
+        while value == nil, let transport, transport.isReady, let item = outbox.popFirst() {
+            switch item {
+            case .message(let message): transport.send(message)
+            case .push(let push, let tag, _): transport.send(push, tag: tag)
+            case .value(let before, .bytes(let bytes), let after): transport.send(before + bytes + after)
+            case .value(let before, .stream(let stream, let units), let after):
+                begin(before, stream, units: units, after, transport)
+            case .end:
+                transport.close()
+                finish()
+            }
+            mustFlush = true
+        }
+        if outbox.isEmpty { held?.release() }
+        readValue()
+        if mustFlush { flushLater() }
+    }
+
+    private func flushLater() {
+        mustFlush = true
+        loop.flushLater(self)
+    }
+
+    func flush() {
+        guard mustFlush else { return }
+        mustFlush = false
+        transport?.flush()
+    }
+
+    // MARK: Values
+
+    private func begin(
+        _ before: [UInt8], _ stream: any RealtimeContentStream, units: Int?, _ after: [UInt8],
+        _ transport: any RealtimeTransport
+    ) {
+        value = ValueInProgress(stream: stream, after: after, collected: units == nil ? before : nil)
+        guard let units else { return }
+        let ends = (before + after).withUnsafeBytes { UTF16Units.count($0) }
+        transport.beginParts(units: units + ends)
+        transport.sendPart(before)
+    }
+
+    private func readValue() {
+        guard var open = value, !open.isReading, let transport else { return }
+        guard open.collected != nil || transport.isReady else { return }
+        open.isReading = true
+        value = open
+        open.stream.next { [self] result in loop.post { self.received(result) } }
+    }
+
+    private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {
+        guard var open = value, let transport else { return }
+        open.isReading = false
+        mustFlush = true
+        switch part {
+        case .success(let part?):
+            if open.collected == nil { transport.sendPart(part) } else { open.collected?.append(contentsOf: part) }
+            value = open
+        case .success(nil):
+            value = nil
+            if let collected = open.collected {
+                transport.send(collected + open.after)
+            } else {
+                transport.sendPart(open.after)
+                transport.endParts()
+            }
+        case .failure:
+            // A part of the message is sent already.
+            transport.abort()
+            return finish()
+        }
+        pump()
+    }
+}
+
+extension RequestAnswer {
+    init(_ result: Result<Void, RealtimeServiceError>) {
+        self =
+            switch result {
+            case .success: .done
+            case .failure(let error): .failure(error)
+            }
+    }
+}

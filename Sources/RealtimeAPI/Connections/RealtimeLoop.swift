@@ -1,0 +1,112 @@
+import DequeModule
+import NIOCore
+import Synchronization
+
+/// What the connections of one event loop share, and the queue by which the databases' threads reach them.
+///
+/// `@unchecked Sendable`: all but the queue is used on the loop only.
+final class RealtimeLoop: @unchecked Sendable {
+    /// What is to be done on the loop.
+    enum Item: Sendable {
+        case event(SessionListener, RealtimeListenEvent)
+        case call(@Sendable () -> Void)
+    }
+
+    private struct Mailbox {
+        var items: Deque<Item> = []
+        var isScheduled = false
+    }
+
+    let eventLoop: any EventLoop
+    let parts: RealtimeParts
+    private let mailbox = Mutex(Mailbox())
+    private var sockets: [ObjectIdentifier: WebSocketHandler] = [:]
+    private var requests: [ObjectIdentifier: RESTConnection] = [:]
+    /// Connections with messages that aren't handed over yet.
+    private var unflushed: [RealtimeConnection] = []
+    private var isDraining = false
+    var isStopping = false
+
+    /// What is done before the loop's sockets are served in between.
+    private static let slice = 512
+
+    init(eventLoop: any EventLoop, parts: RealtimeParts) {
+        self.eventLoop = eventLoop
+        self.parts = parts
+    }
+
+    // MARK: The queue
+
+    /// Adds work from any thread. It is done in the order of the calls.
+    func post(_ item: Item) {
+        let mustSchedule = mailbox.withLock { mailbox in
+            mailbox.items.append(item)
+            defer { mailbox.isScheduled = true }
+            return !mailbox.isScheduled
+        }
+        if mustSchedule { eventLoop.execute { self.drain() } }
+    }
+
+    func post(_ call: @escaping @Sendable () -> Void) { post(.call(call)) }
+
+    private func drain() {
+        isDraining = true
+        for _ in 0..<Self.slice {
+            guard let item = mailbox.withLock({ $0.items.popFirst() }) else { break }
+            switch item {
+            case .event(let listener, let event): listener.deliver(event)
+            case .call(let call): call()
+            }
+        }
+        isDraining = false
+        flush()
+        let isEmpty = mailbox.withLock { mailbox in
+            mailbox.isScheduled = !mailbox.items.isEmpty
+            return mailbox.items.isEmpty
+        }
+        if !isEmpty { eventLoop.execute { self.drain() } }
+    }
+
+    /// Hands over a connection's messages once the current work is done.
+    func flushLater(_ connection: RealtimeConnection) {
+        guard isDraining else { return connection.flush() }
+        unflushed.append(connection)
+    }
+
+    private func flush() {
+        let connections = unflushed
+        unflushed.removeAll(keepingCapacity: true)
+        for connection in connections { connection.flush() }
+    }
+
+    // MARK: Connections
+
+    func add(_ socket: WebSocketHandler) { sockets[ObjectIdentifier(socket)] = socket }
+
+    func remove(_ socket: WebSocketHandler) { sockets[ObjectIdentifier(socket)] = nil }
+
+    func add(_ connection: RESTConnection) { requests[ObjectIdentifier(connection)] = connection }
+
+    func remove(_ connection: RESTConnection) { requests[ObjectIdentifier(connection)] = nil }
+
+    var connectionCount: Int { sockets.count + requests.count }
+
+    /// Looks for clients that are silent. Called every few seconds.
+    func sweep() {
+        let now = eventLoop.now
+        for socket in Array(sockets.values) { socket.look(now: now) }
+        for connection in Array(requests.values) { connection.look(now: now) }
+    }
+
+    /// Ends what is idle. Requests under way end first.
+    func beginStopping() {
+        isStopping = true
+        for socket in Array(sockets.values) { socket.close() }
+        for connection in Array(requests.values) { connection.beginStopping() }
+    }
+
+    func closeAll() {
+        for socket in Array(sockets.values) { socket.abort() }
+        for connection in Array(requests.values) { connection.abort() }
+    }
+}

@@ -1,0 +1,85 @@
+package import Logging
+package import NIOCore
+package import NIOHTTP1
+package import Sharing
+
+/// What the database port is made of.
+package struct RealtimeParts: Sendable {
+    /// Why a request isn't answered at all, such as that it is for a host of another name.
+    package struct Refusal: Hashable, Sendable {
+        package var status: HTTPResponseStatus
+        package var message: String
+
+        package init(status: HTTPResponseStatus, message: String) {
+            self.status = status
+            self.message = message
+        }
+    }
+
+    package var service: any RealtimeService
+    package var credentials: RealtimeCredentials
+    package var limits: RealtimeConnectionLimits
+    package var port: RealtimePortLimits
+    /// The database of requests that name none.
+    package var defaultDatabase: String?
+    package var refusal: @Sendable (HTTPRequestHead) -> Refusal?
+    /// Whether a page of another site sent a request. It can't be the owner.
+    package var isForeign: @Sendable (HTTPRequestHead) -> Bool
+    /// A number that stands for the address of a request's client.
+    package var address: @Sendable (SocketAddress?, HTTPHeaders) -> UInt64
+    /// The memory of bodies and messages that have come in part; nil for no bound.
+    package var bodies: MemoryBudget?
+    /// The memory of what clients haven't read yet; nil for no bound.
+    package var answers: MemoryBudget?
+    /// Milliseconds since 1970.
+    package var now: @Sendable () -> Int64
+    package var logger: Logger
+    let sessions = RealtimeSessions()
+    let polls = PollSessions()
+    let pushIDs = PushNames()
+    /// Reads large messages and bodies.
+    let longWork = LongWork("realtime.bodies")
+
+    package init(
+        service: any RealtimeService, credentials: RealtimeCredentials, defaultDatabase: String? = nil,
+        limits: RealtimeConnectionLimits = .init(), port: RealtimePortLimits = .init(),
+        bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil,
+        refusal: @escaping @Sendable (HTTPRequestHead) -> Refusal? = { _ in nil },
+        isForeign: @escaping @Sendable (HTTPRequestHead) -> Bool = { _ in false },
+        address: @escaping @Sendable (SocketAddress?, HTTPHeaders) -> UInt64 = { _, _ in 0 },
+        now: @escaping @Sendable () -> Int64, logger: Logger
+    ) {
+        self.service = service
+        self.credentials = credentials
+        self.defaultDatabase = defaultDatabase
+        self.limits = limits
+        self.port = port
+        self.bodies = bodies
+        self.answers = answers
+        self.refusal = refusal
+        self.isForeign = isForeign
+        self.address = address
+        self.now = now
+        self.logger = logger
+    }
+}
+
+/// The bounds of the port.
+package struct RealtimePortLimits: Sendable {
+    /// Connections on one loop.
+    package var connections = 100_000
+    /// The bytes of a request's body.
+    package var bodyBytes = 256 * 1024 * 1024
+    /// For a request to arrive, up to its first 64 KiB and then for each further part.
+    package var transfer = TimeAmount.seconds(60)
+    /// Without a request, or for a client to take something of its answer.
+    package var idle = TimeAmount.seconds(75)
+    /// How long a poll is held.
+    package var hold = TimeAmount.seconds(20)
+    /// How long a polling session lives without a poll.
+    package var pollSilence = TimeAmount.seconds(60)
+    /// Between two signs of life of a stream.
+    package var keepAlive = TimeAmount.seconds(30)
+
+    package init() {}
+}

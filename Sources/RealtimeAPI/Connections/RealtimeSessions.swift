@@ -1,0 +1,17 @@
+import Synchronization
+
+/// The sessions that are open, by database and id: a client that comes back ends its former one.
+final class RealtimeSessions: Sendable {
+    struct Key: Hashable {
+        var database: String
+        var session: String
+    }
+
+    private let connections = Mutex<[Key: RealtimeConnection]>([:])
+
+    func add(_ connection: RealtimeConnection, _ key: Key) { connections.withLock { $0[key] = connection } }
+
+    func remove(_ key: Key) { connections.withLock { $0[key] = nil } }
+
+    subscript(key: Key) -> RealtimeConnection? { connections.withLock { $0[key] } }
+}

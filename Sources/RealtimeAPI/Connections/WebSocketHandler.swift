@@ -1,0 +1,260 @@
+import DequeModule
+import NIOCore
+import NIOWebSocket
+import Sharing
+
+/// Receives what happens on a WebSocket. It is called on its own loop.
+protocol SocketReceiver: AnyObject, Sendable {
+    /// - Parameter bytes: the message's length.
+    func receive(_ message: RealtimeMessage, bytes: Int)
+    func socketIsReady()
+    func socketClosed()
+}
+
+/// One WebSocket: joins frames to messages, reads them, and notices clients that have gone.
+///
+/// `@unchecked Sendable`: it is used on its channel's loop only; ``onLoop(_:)`` gets there.
+final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = WebSocketFrame
+
+    private enum State {
+        case open
+        /// The server has said that it closes, and waits a moment for the client to do so.
+        case closing
+        case closed
+    }
+
+    private let loop: RealtimeLoop
+    private let receiver: any SocketReceiver
+    /// The loop that the receiver is called on.
+    private let receiverLoop: RealtimeLoop
+    private let channel: any Channel
+    private var assembler: FrameAssembler
+    /// A message in several frames of the WebSocket's own.
+    private var fragments: ByteBuffer?
+    /// Messages behind a large one that is being read on another thread.
+    private var waiting: Deque<ByteBuffer>?
+    private var isSessionReading = true
+    private var isChannelReading = true
+    private var held: HeldMemory?
+    private var state = State.open
+    private var lastRead: NIODeadline
+    private var hasPinged = false
+
+    /// A larger frame than this is that of no client: those of SDKs have at most 48 KiB.
+    static let maxFrameBytes = 1024 * 1024
+    /// Messages up to this are read at once.
+    private static let smallMessage = 64 * 1024
+    /// How long the client has to close.
+    private static let closeTime = TimeAmount.seconds(5)
+
+    init(
+        _ channel: any Channel, to receiver: any SocketReceiver, on receiverLoop: RealtimeLoop, address: UInt64,
+        loop: RealtimeLoop
+    ) {
+        self.channel = channel
+        self.receiver = receiver
+        self.receiverLoop = receiverLoop
+        self.loop = loop
+        assembler = FrameAssembler(maxMessageBytes: loop.parts.limits.messageBytes)
+        held = loop.parts.bodies.map { HeldMemory($0, address: address) }
+        lastRead = loop.eventLoop.now
+    }
+
+    /// Runs a body on the socket's loop, at once if that is the current one.
+    func onLoop(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {
+        if loop.eventLoop.inEventLoop { body(self) } else { loop.eventLoop.execute { body(self) } }
+    }
+
+    private func onReceiver(_ body: @escaping @Sendable (any SocketReceiver) -> Void) {
+        if receiverLoop === loop { return body(receiver) }
+        receiverLoop.post { [receiver] in body(receiver) }
+    }
+
+    // MARK: Frames
+
+    func handlerAdded(context: ChannelHandlerContext) { loop.add(self) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    private func end() {
+        guard state != .closed else { return }
+        state = .closed
+        loop.remove(self)
+        held?.release()
+        fragments = nil
+        waiting = nil
+        onReceiver { $0.socketClosed() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        lastRead = loop.eventLoop.now
+        hasPinged = false
+        switch frame.opcode {
+        case .connectionClose:
+            if state == .open { write(opcode: 0x8, ByteBuffer()) }
+            return abort()
+        case .ping: return write(opcode: 0xA, frame.unmaskedData)
+        case .pong: return
+        case .text, .continuation, .binary: break
+        default: return close(.protocolError)
+        }
+        guard state == .open else { return }
+        guard frame.maskKey != nil, frame.opcode != .binary else { return close(.protocolError) }
+        receive(frame)
+    }
+
+    private func receive(_ frame: WebSocketFrame) {
+        var text = frame.unmaskedData
+        if frame.opcode == .continuation {
+            guard var joined = fragments else { return close(.protocolError) }
+            fragments = nil
+            joined.writeBuffer(&text)
+            text = joined
+        } else if fragments != nil {
+            return close(.protocolError)
+        }
+        guard frame.fin else {
+            guard text.readableBytes <= loop.parts.limits.messageBytes else { return close(.messageTooLarge) }
+            fragments = text
+            return hold()
+        }
+        switch assembler.receive(text) {
+        case .incomplete: hold()
+        case .keepAlive: break
+        case .message(let message):
+            held?.release()
+            handle(message)
+        case .invalid(.emptyFrame): close(.protocolError)
+        case .invalid(.messageTooLarge): close(.messageTooLarge)
+        }
+    }
+
+    /// Counts the parts of messages that have come among those of all connections.
+    private func hold() {
+        let bytes = assembler.heldBytes + (fragments?.readableBytes ?? 0)
+        guard var held, bytes - held.bytes > Self.smallMessage else { return }
+        let isHeld = held.take(bytes - held.bytes) { nil }
+        self.held = held
+        if !isHeld { close(.unexpectedServerError) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Bytes that aren't frames, or too large ones.
+        if error is NIOWebSocketError { close(.protocolError) } else { abort() }
+    }
+
+    // MARK: Messages
+
+    private func handle(_ message: ByteBuffer) {
+        if waiting != nil {
+            waiting?.append(message)
+        } else if message.readableBytes <= Self.smallMessage {
+            deliver(Self.read(message), bytes: message.readableBytes)
+        } else {
+            waiting = []
+            updateReading()
+            loop.parts.longWork.add { [self] in
+                let read = Self.read(message)
+                loop.post { self.goOn(after: read, bytes: message.readableBytes) }
+            }
+        }
+    }
+
+    private static func read(_ message: ByteBuffer) -> RealtimeMessage {
+        message.withUnsafeReadableBytes { RealtimeMessage(parsing: $0) }
+    }
+
+    private func deliver(_ message: RealtimeMessage, bytes: Int) { onReceiver { $0.receive(message, bytes: bytes) } }
+
+    private func goOn(after read: RealtimeMessage, bytes: Int) {
+        guard state == .open, let messages = waiting else { return }
+        waiting = nil
+        deliver(read, bytes: bytes)
+        for message in messages { handle(message) }
+        updateReading()
+    }
+
+    // MARK: Reading and closing
+
+    func setReading(_ isReading: Bool) {
+        isSessionReading = isReading
+        updateReading()
+    }
+
+    private func updateReading() {
+        let isReading = isSessionReading && waiting == nil
+        guard isReading != isChannelReading else { return }
+        isChannelReading = isReading
+        try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { onReceiver { $0.socketIsReady() } }
+    }
+
+    private func write(opcode: UInt8, _ content: ByteBuffer) {
+        var frame = ByteBuffer()
+        ServerFrame.header(opcode: opcode, length: content.readableBytes, to: &frame)
+        frame.writeImmutableBuffer(content)
+        channel.writeAndFlush(frame, promise: nil)
+    }
+
+    /// Closes once all before it is sent. Closing with unread bytes would reset the connection, and the client would lose what
+    /// was sent last: the client closes first, or some seconds pass.
+    func close() { close(.normalClosure) }
+
+    private func close(_ code: WebSocketErrorCode) {
+        guard state == .open else { return }
+        state = .closing
+        fragments = nil
+        waiting = nil
+        held?.release()
+        var content = ByteBuffer()
+        content.write(webSocketErrorCode: code)
+        write(opcode: 0x8, content)
+        // Nothing of it is looked at.
+        isSessionReading = true
+        updateReading()
+        loop.eventLoop.assumeIsolated().scheduleTask(in: Self.closeTime) { [self] in abort() }
+    }
+
+    func abort() {
+        guard state != .closed else { return }
+        channel.close(promise: nil)
+    }
+
+    /// Looks whether the client is there.
+    func look(now: NIODeadline) {
+        let silence = now - lastRead
+        // A client that isn't read can't be heard.
+        guard isChannelReading else { return lastRead = now }
+        if silence > .seconds(Int64(loop.parts.limits.silenceSeconds)) {
+            abort()
+        } else if silence > .seconds(Int64(loop.parts.limits.pingSeconds)), !hasPinged, state == .open {
+            hasPinged = true
+            write(opcode: 0x9, ByteBuffer())
+        }
+    }
+}
+
+/// Hands what happens on a WebSocket to the session that it was opened for.
+final class SessionSocket: SocketReceiver {
+    private let connection: RealtimeConnection
+
+    init(_ connection: RealtimeConnection) { self.connection = connection }
+
+    func receive(_ message: RealtimeMessage, bytes: Int) { connection.receive(message, bytes: bytes) }
+
+    func socketIsReady() { connection.transportIsReady() }
+
+    func socketClosed() { connection.finish() }
+}

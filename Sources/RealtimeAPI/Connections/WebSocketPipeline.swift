@@ -1,0 +1,30 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// The handlers of a connection.
+enum WebSocketPipeline {
+    private typealias Decoder = ByteToMessageHandler<HTTPRequestDecoder>
+
+    /// Serves HTTP.
+    static func serveHTTP(on channel: any Channel, _ handler: RESTConnection) throws {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        // Two tokens and some cookies fit.
+        limits.maxHeaderListSize = 80 * 1024
+        try channel.pipeline.syncOperations.addHandlers([
+            HTTPResponseEncoder(),
+            Decoder(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)), handler,
+        ])
+    }
+
+    /// Serves a WebSocket instead. Bytes behind the request are its first frames.
+    static func replaceHTTP(in context: ChannelHandlerContext, with handler: WebSocketHandler) throws {
+        let pipeline = context.pipeline.syncOperations
+        let decoder = try pipeline.context(handlerType: Decoder.self)
+        pipeline.removeHandler(try pipeline.handler(type: HTTPResponseEncoder.self), promise: nil)
+        let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketHandler.maxFrameBytes))
+        try pipeline.addHandlers([frames, handler], position: .after(decoder.handler))
+        pipeline.removeHandler(context: context, promise: nil)
+        pipeline.removeHandler(context: decoder, promise: nil)
+    }
+}

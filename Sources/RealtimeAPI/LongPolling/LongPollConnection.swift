@@ -1,0 +1,221 @@
+import RealtimeModel
+import TextFormats
+
+/// The transport of a session that polls: requests are held until there is something to answer, and the client's messages come
+/// with them in pieces.
+///
+/// A pure state machine. A poll's answer is a script that calls two functions of the page.
+struct LongPollConnection {
+    typealias PollID = UInt64
+
+    /// What is to be done, in order.
+    enum Action: Equatable {
+        /// Answers a poll with a script.
+        case answer(PollID, [UInt8])
+        /// Hands a message of the client to the session.
+        case receive([UInt8])
+        /// Ends the session.
+        case end
+        /// A WebSocket takes over: what the session sends from now on goes there.
+        case switchTransport
+    }
+
+    /// How far a WebSocket has taken over.
+    private enum Upgrade: Equatable {
+        case none
+        /// A WebSocket is open and not used yet.
+        case offered(isConfirmed: Bool, isPollingOver: Bool)
+        case done
+    }
+
+    private let callback: String
+    private let maxMessageBytes: Int
+    private var held: [PollID] = []
+    /// The client's messages so far.
+    private var nextSegment = 0
+    private var early: [Int: LongPollRequest.Segment] = [:]
+    private var message = ""
+    private var missingSegments = 0
+    /// What isn't sent yet.
+    private var messages: [[UInt8]] = []
+    private var nextResponse = 0
+    private var upgrade = Upgrade.none
+    private(set) var isEnded = false
+
+    /// A client has two requests at a time.
+    private static let maxEarlySegments = 512
+
+    init(callback: String, maxMessageBytes: Int = RealtimeLimits.maxSocketWriteBytes) {
+        self.callback = callback
+        self.maxMessageBytes = maxMessageBytes
+    }
+
+    var isPolled: Bool { !held.isEmpty }
+
+    /// The bytes that wait for a poll.
+    private(set) var waitingBytes = 0
+
+    // MARK: Polls
+
+    /// The answer to the first request, with the messages that there are.
+    mutating func start(id: String, password: String) -> [UInt8] {
+        command(["start", id, password]) + takeMessages()
+    }
+
+    /// A poll has come.
+    mutating func poll(_ id: PollID, _ segments: [LongPollRequest.Segment]) -> [Action] {
+        guard !isEnded else { return [.answer(id, closing())] }
+        // The client waits for a free request before it sends more: one held is enough.
+        var actions = held.map { Action.answer($0, []) }
+        held = [id]
+        guard receive(segments, &actions) else { return actions + end() + [.end] }
+        flush(&actions)
+        return actions
+    }
+
+    /// A poll is held for long enough: proxies and browsers end those that take longer.
+    mutating func holdEnded(_ id: PollID) -> [Action] {
+        guard let index = held.firstIndex(of: id) else { return [] }
+        held.remove(at: index)
+        return [.answer(id, [])]
+    }
+
+    /// A poll's connection is closed.
+    mutating func left(_ id: PollID) { held.removeAll { $0 == id } }
+
+    // MARK: What the client sends
+
+    /// - Returns: false if the client breaks the protocol, or a bound.
+    private mutating func receive(_ segments: [LongPollRequest.Segment], _ actions: inout [Action]) -> Bool {
+        for segment in segments where segment.number >= nextSegment { early[segment.number] = segment }
+        guard early.count <= Self.maxEarlySegments else { return false }
+        while let segment = early.removeValue(forKey: nextSegment) {
+            nextSegment += 1
+            if missingSegments == 0 { missingSegments = segment.count }
+            missingSegments -= 1
+            guard message.utf8.count + segment.data.utf8.count <= maxMessageBytes / 3 * 4 + 4 else { return false }
+            message += segment.data
+            guard missingSegments == 0 else { continue }
+            // Padding is written as dots.
+            let text = message.replacing(".", with: "=")
+            message = ""
+            guard let bytes = Base64.decodeAnyAlphabet(text) else { return false }
+            if !control(bytes, &actions) { actions.append(.receive(bytes)) }
+        }
+        return true
+    }
+
+    /// - Returns: whether the message was one for the transport.
+    private mutating func control(_ bytes: [UInt8], _ actions: inout [Action]) -> Bool {
+        guard bytes.withUnsafeBytes({ RealtimeMessage.isEndOfTransmission($0) }) else { return false }
+        if case .offered(let isConfirmed, _) = upgrade {
+            upgrade = .offered(isConfirmed: isConfirmed, isPollingOver: true)
+            switchIfReady(&actions)
+        }
+        return true
+    }
+
+    // MARK: What the session sends
+
+    mutating func send(_ message: [UInt8]) -> [Action] {
+        guard !isEnded else { return [] }
+        messages.append(message)
+        waitingBytes += message.count
+        var actions: [Action] = []
+        flush(&actions)
+        return actions
+    }
+
+    private mutating func flush(_ actions: inout [Action]) {
+        guard !messages.isEmpty, let poll = held.first else { return }
+        held.removeFirst()
+        actions.append(.answer(poll, takeMessages()))
+    }
+
+    /// Ends the session. A held poll, or the next one, says so.
+    mutating func end() -> [Action] {
+        guard !isEnded else { return [] }
+        isEnded = true
+        defer { held = [] }
+        guard let last = held.last else { return [] }
+        let rest = takeMessages()
+        return held.dropLast().map { .answer($0, []) } + [.answer(last, rest + closing())]
+    }
+
+    // MARK: Upgrade
+
+    /// A WebSocket names the session.
+    ///
+    /// - Returns: false if another one has done so.
+    mutating func offerUpgrade() -> Bool {
+        guard upgrade == .none, !isEnded else { return false }
+        upgrade = .offered(isConfirmed: false, isPollingOver: false)
+        return true
+    }
+
+    /// The client has said on the WebSocket that it goes on there.
+    mutating func confirmUpgrade() -> [Action] {
+        guard case .offered(_, let isPollingOver) = upgrade else { return [] }
+        upgrade = .offered(isConfirmed: true, isPollingOver: isPollingOver)
+        var actions: [Action] = []
+        switchIfReady(&actions)
+        return actions
+    }
+
+    /// The WebSocket is closed before the client went on there: it goes on polling.
+    mutating func withdrawUpgrade() {
+        if case .offered = upgrade { upgrade = .none }
+    }
+
+    private mutating func switchIfReady(_ actions: inout [Action]) {
+        guard case .offered(true, true) = upgrade else { return }
+        upgrade = .done
+        // The client takes the WebSocket's messages after this one.
+        actions += send(ServerMessage.control("n"))
+        actions.append(.switchTransport)
+        isEnded = true
+        actions += held.map { .answer($0, closing()) }
+        held = []
+    }
+
+    // MARK: Scripts
+
+    private func command(_ arguments: [String]) -> [UInt8] {
+        Array(
+            #"parent.window["pLPCommand\#(callback)"](\#(arguments.map { "\"\($0)\"" }.joined(separator: ",")));"#.utf8)
+    }
+
+    /// The client closes once it has all messages, also those of an answer that is still on its way.
+    private func closing() -> [UInt8] {
+        guard nextResponse > 1 else { return command(["close"]) }
+        return Array(#"parent.window["pLPCommand\#(callback)"]("close",\#(nextResponse - 1));"#.utf8)
+    }
+
+    /// The call with all messages that wait; empty if there are none.
+    private mutating func takeMessages() -> [UInt8] {
+        guard !messages.isEmpty else { return [] }
+        var script = Array(#"parent.window["pRTLPCB\#(callback)"](\#(nextResponse),["#.utf8)
+        script.reserveCapacity(waitingBytes + messages.count + 64)
+        nextResponse += 1
+        for (index, message) in messages.enumerated() {
+            if index > 0 { script.append(UInt8(ascii: ",")) }
+            Self.append(message, to: &script)
+        }
+        script += "]);".utf8
+        messages = []
+        waitingBytes = 0
+        return script
+    }
+
+    /// Appends JSON as JavaScript. Older browsers take two of its characters for line breaks.
+    private static func append(_ json: [UInt8], to script: inout [UInt8]) {
+        var start = 0
+        for index in json.indices where json[index] == 0xE2 {
+            guard index + 2 < json.count, json[index + 1] == 0x80, json[index + 2] & 0xFE == 0xA8 else { continue }
+            script += json[start..<index]
+            script += (json[index + 2] == 0xA8 ? "\\u2028" : "\\u2029").utf8
+            start = index + 3
+        }
+        script += json[start...]
+    }
+}

@@ -1,0 +1,68 @@
+import NIOCore
+import NIOHTTP1
+
+/// A request of long polling and its answer.
+final class PollExchange: RESTExchange {
+    private let head: HTTPRequestHead
+    private let connection: RESTConnection
+    private var leave: (@Sendable () -> Void)?
+    private var isAnswered = false
+
+    private var loop: RealtimeLoop { connection.loop }
+
+    init(_ head: HTTPRequestHead, _ connection: RESTConnection) {
+        self.head = head
+        self.connection = connection
+    }
+
+    func receive(_ bytes: ByteBuffer) {}
+
+    func clientIsReady() {}
+
+    func clientLeft() {
+        isAnswered = true
+        leave?()
+    }
+
+    func begin() {
+        do throws(RESTRefusal) { try answer() } catch { connection.refuse(error) }
+    }
+
+    private func answer() throws(RESTRefusal) {
+        let query = head.uri.split(separator: "?", maxSplits: 1).dropFirst().first
+        guard head.method == .GET || head.method == .POST, let parameters = URLParameters(query ?? "") else {
+            throw RESTRefusal(400, "The request is not one of long polling.")
+        }
+        let loop = loop
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let send: @Sendable ([UInt8]) -> Void = { script in loop.post { exchange.value.send(script) } }
+        switch LongPollRequest(parameters) {
+        case .start(let callback, _):
+            let opening = try SessionOpening(head, parameters, loop.parts)
+            let connection = opening.connection(on: loop, address: connection.address)
+            let session = PollSession(connection, callback: callback, password: SessionOpening.randomID())
+            loop.parts.polls.add(session)
+            session.start(send)
+        case .poll(let id, let password, let segments):
+            guard let leave = loop.parts.polls[id]?.poll(password: password, segments, send) else { throw Self.unknown }
+            self.leave = leave
+        case .frame: connection.send(.ok, ["Content-Type": "text/html; charset=utf-8"], ByteBuffer())
+        case .disconnect(let id, let password):
+            guard loop.parts.polls[id]?.disconnect(password: password) ?? false else { throw Self.unknown }
+            send([])
+        case .invalid: throw RESTRefusal(400, "The request is not one of long polling.")
+        }
+    }
+
+    /// The page's script fails to load, and its client starts over.
+    private static let unknown = RESTRefusal(403, "There is no such session.", isPlain: true)
+
+    private func send(_ script: [UInt8]) {
+        guard !isAnswered else { return }
+        isAnswered = true
+        leave = nil
+        connection.send(
+            .ok, ["Content-Type": "application/javascript; charset=utf-8", "Cache-Control": "no-cache, no-store"],
+            ByteBuffer(bytes: script))
+    }
+}

@@ -1,0 +1,106 @@
+import Crypto
+import NIOCore
+import NIOHTTP1
+import RealtimeModel
+import TextFormats
+
+/// A request for a WebSocket.
+final class WebSocketUpgrade: RESTExchange {
+    private let head: HTTPRequestHead
+    private let connection: RESTConnection
+
+    private var loop: RealtimeLoop { connection.loop }
+
+    init(_ head: HTTPRequestHead, _ connection: RESTConnection) {
+        self.head = head
+        self.connection = connection
+    }
+
+    func receive(_ bytes: ByteBuffer) {}
+
+    func clientIsReady() {}
+
+    func clientLeft() {}
+
+    func begin() {
+        do throws(RESTRefusal) { try upgrade() } catch { connection.refuse(error) }
+    }
+
+    private func upgrade() throws(RESTRefusal) {
+        guard let accept = Self.accept(head) else {
+            throw RESTRefusal(400, "This address is for WebSockets of version 13.")
+        }
+        let query = head.uri.split(separator: "?", maxSplits: 1).dropFirst().first
+        guard let parameters = URLParameters(query ?? "") else {
+            throw RESTRefusal(400, "The URL's parameters are not validly encoded.")
+        }
+        let opening = try SessionOpening(head, parameters, loop.parts)
+        let headers: HTTPHeaders = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
+        let address = connection.address
+        do {
+            if let id = parameters["s"] {
+                try continueSession(id, opening, headers, address)
+            } else {
+                let session = opening.connection(on: loop, address: address)
+                try connection.upgrade(headers) { [loop] channel in
+                    let socket = WebSocketHandler(
+                        channel, to: SessionSocket(session), on: loop, address: address, loop: loop)
+                    return (socket, { session.begin(WebSocketTransport(socket, channel)) })
+                }
+            }
+        } catch {
+            connection.abort()
+        }
+    }
+
+    /// The client polls, and would rather go on here.
+    private func continueSession(
+        _ id: String, _ opening: SessionOpening, _ headers: HTTPHeaders, _ address: UInt64
+    ) throws {
+        let known = loop.parts.polls[id].flatMap { $0.connection.key.database == opening.key.database ? $0 : nil }
+        let host = opening.opening.host
+        try connection.upgrade(headers) { [loop] channel in
+            guard let known else {
+                let socket = WebSocketHandler(channel, to: RefusedSocket(), on: loop, address: address, loop: loop)
+                return (socket, { Self.sendBack(WebSocketTransport(socket, channel), to: host) })
+            }
+            let socket = WebSocketHandler(channel, to: known, on: known.connection.loop, address: address, loop: loop)
+            let transport = WebSocketTransport(socket, channel)
+            return (socket, { Self.offer(transport, to: known, host) })
+        }
+    }
+
+    private static func offer(_ transport: WebSocketTransport, to session: PollSession, _ host: String) {
+        session.connection.loop.post {
+            guard session.offer(transport) else { return sendBack(transport, to: host) }
+            transport.send(ServerMessage.control("a"))
+            transport.flush()
+        }
+    }
+
+    /// The client goes on polling.
+    private static func sendBack(_ transport: WebSocketTransport, to host: String) {
+        transport.send(ServerMessage.control("r", host))
+        transport.flush()
+        transport.close()
+    }
+
+    /// The value of `Sec-WebSocket-Accept` (RFC 6455, section 4.2.2); nil if the request isn't one for a WebSocket.
+    private static func accept(_ head: HTTPRequestHead) -> String? {
+        guard head.method == .GET,
+            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" }),
+            head.headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }),
+            head.headers.first(name: "Sec-WebSocket-Version") == "13",
+            let key = head.headers.first(name: "Sec-WebSocket-Key"), Base64.decode(key)?.count == 16
+        else { return nil }
+        return Base64.encode(
+            Array(Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))))
+    }
+}
+
+/// A WebSocket whose session doesn't exist.
+final class RefusedSocket: SocketReceiver {
+    func receive(_ message: RealtimeMessage, bytes: Int) {}
+    func socketIsReady() {}
+    func socketClosed() {}
+}

@@ -1,0 +1,301 @@
+import NIOCore
+import NIOHTTP1
+import RealtimeModel
+import StrictJSON
+
+/// A REST request for data, a stream, or a setting.
+final class DataExchange: ValueStreamOwner {
+    private let head: HTTPRequestHead
+    private let connection: RESTConnection
+    private var body = ByteBuffer()
+    private var answer: RESTAnswer?
+    private var stream: ValueStream?
+    private var cancellation: RealtimeCancellation?
+    private var hasLeft = false
+    private var timeout: Scheduled<Void>?
+
+    private var loop: RealtimeLoop { connection.loop }
+    private var parts: RealtimeParts { connection.loop.parts }
+
+    init(_ head: HTTPRequestHead, _ connection: RESTConnection) {
+        self.head = head
+        self.connection = connection
+    }
+
+    // MARK: Connection
+
+    func receive(_ bytes: ByteBuffer) {
+        if body.readableBytes == 0 {
+            body = bytes
+        } else {
+            body.writeImmutableBuffer(bytes)
+        }
+    }
+
+    func clientIsReady() {
+        answer?.clientIsReady()
+        stream?.clientIsReady()
+    }
+
+    func clientLeft() {
+        hasLeft = true
+        cancellation?.cancel()
+        answer?.cancel()
+        stream?.cancel()
+        timeout?.cancel()
+    }
+
+    func stop() { stream?.stop() }
+
+    func begin() {
+        do throws(RESTRefusal) {
+            let request = try RESTRequest(head, defaultDatabase: parts.defaultDatabase)
+            if request.verb == .preflight {
+                return connection.send(.noContent, CORS.preflight(head.headers), ByteBuffer())
+            }
+            let database: any RealtimeDatabase
+            do throws(RealtimeServiceError) {
+                database = try parts.service.database(request.database)
+            } catch {
+                throw RESTRefusal(error)
+            }
+            authenticate(request, database)
+        } catch {
+            refuse(error)
+        }
+    }
+
+    // MARK: Credentials
+
+    private func authenticate(_ request: RESTRequest, _ database: any RealtimeDatabase) {
+        guard case .token(let token, let isHeader) = request.credential else {
+            guard request.override == nil else { return refuse(RESTRefusal(.permissionDenied)) }
+            return checkApp(request, database, RealtimeCredentials.Bearer(.client(nil)))
+        }
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        parts.credentials.bearer(
+            of: token, override: request.override, allowsOwner: isHeader && !parts.isForeign(head)
+        ) { [loop] result in
+            loop.post {
+                let exchange = exchange.value
+                switch result {
+                case .success(let bearer): exchange.checkApp(request, database, bearer)
+                case .failure(let error): exchange.refuse(RESTRefusal(error))
+                }
+            }
+        }
+    }
+
+    private func checkApp(
+        _ request: RESTRequest, _ database: any RealtimeDatabase, _ bearer: RealtimeCredentials.Bearer
+    ) {
+        guard let verify = parts.credentials.verifyApp, !bearer.principal.isAdmin else {
+            return perform(request, database, bearer)
+        }
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        verify(request.appToken) { [loop] isValid in
+            loop.post {
+                guard isValid else { return exchange.value.refuse(RESTRefusal(.unverifiedApp)) }
+                exchange.value.perform(request, database, bearer)
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    private func perform(_ request: RESTRequest, _ database: any RealtimeDatabase, _ bearer: RealtimeCredentials.Bearer)
+    {
+        guard !hasLeft else { return }
+        do throws(RESTRefusal) {
+            switch request.place {
+            case .data(let target):
+                if request.options.disablesTriggers, !bearer.principal.isAdmin { throw RESTRefusal(.permissionDenied) }
+                if request.verb != .get { return write(target, request, database, bearer.principal) }
+                guard !target.isPriority else { throw RESTRefusal(400, "Invalid path: Invalid token in path") }
+                if request.isStream {
+                    listen(target.path, request, database, bearer)
+                } else {
+                    read(target.path, request, database, bearer.principal, status: .ok)
+                }
+            case .setting(let name):
+                guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
+                try setting(name, request, database)
+            case .databases:
+                guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
+                try listDatabases()
+            }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private func refuse(_ refusal: RESTRefusal) {
+        timeout?.cancel()
+        guard !hasLeft else { return }
+        connection.refuse(refusal)
+    }
+
+    // MARK: Reads
+
+    /// - Parameter status: 412 for the answer to a condition that doesn't hold.
+    private func read(
+        _ path: RealtimePath, _ request: RESTRequest, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal,
+        status: HTTPResponseStatus
+    ) {
+        let isConflict = status == .preconditionFailed
+        let wantsHash = isConflict || request.wantsETag || request.ifNoneMatch != nil
+        let read = RealtimeRead(
+            path, query: isConflict ? nil : request.query,
+            form: request.isShallow && !isConflict ? .shallow : .value(request.form), wantsHash: wantsHash)
+        cancellation = read.cancellation
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        if let milliseconds = request.timeoutMilliseconds {
+            timeout = loop.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) { exchange.value.readTimedOut() }
+        }
+        database.read(read, as: principal) { [loop] result in
+            loop.post { exchange.value.finishRead(result, request, status) }
+        }
+    }
+
+    private func readTimedOut() {
+        guard !hasLeft, answer == nil else { return }
+        cancellation?.cancel()
+        refuse(RESTRefusal(503, "The read took longer than its timeout."))
+        hasLeft = true
+    }
+
+    private func finishRead(
+        _ result: Result<RealtimeReading, RealtimeServiceError>, _ request: RESTRequest, _ status: HTTPResponseStatus
+    ) {
+        cancellation = nil
+        timeout?.cancel()
+        guard !hasLeft else {
+            if case .success(let reading) = result, case .stream(let stream, _) = reading.content { stream.cancel() }
+            return
+        }
+        switch result {
+        case .failure(let error): refuse(RESTRefusal(error))
+        case .success(let reading):
+            let answer = RESTAnswer(request, connection)
+            self.answer = answer
+            answer.send(reading, status)
+        }
+    }
+
+    // MARK: Writes
+
+    private func write(
+        _ target: RealtimeTarget, _ request: RESTRequest, _ database: any RealtimeDatabase,
+        _ principal: RealtimePrincipal
+    ) {
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let name = request.verb == .post ? loop.parts.pushIDs.next(now: parts.now()) : nil
+        RESTWriteReader(request.verb, target, name: name, ifMatch: request.ifMatch)
+            .read(body, on: loop) { result in
+                let exchange = exchange.value
+                exchange.body = ByteBuffer()
+                exchange.connection.releaseBody()
+                switch result {
+                case .failure(let refusal): exchange.refuse(refusal)
+                case .success(let write): exchange.commit(write, target, name, request, database, principal)
+                }
+            }
+        body = ByteBuffer()
+    }
+
+    private func commit(
+        _ write: RealtimeWrite, _ target: RealtimeTarget, _ name: RealtimeKey?, _ request: RESTRequest,
+        _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
+    ) {
+        guard !hasLeft else { return }
+        var options = request.options
+        options.wantsHash = request.ifMatch != nil || request.wantsETag
+        options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        database.write(write, options, as: principal) { [loop] result in
+            loop.post {
+                let exchange = exchange.value
+                switch result {
+                case .success(let written):
+                    guard !exchange.hasLeft else { return }
+                    RESTAnswer(request, exchange.connection).send(written, target, name)
+                case .failure(.stale) where request.ifMatch != nil:
+                    // The client sees what there is by a read of its own, which the rules may refuse.
+                    exchange.read(target.path, request, database, principal, status: .preconditionFailed)
+                case .failure(let error): exchange.refuse(RESTRefusal(error))
+                }
+            }
+        }
+    }
+
+    // MARK: Streams
+
+    private func listen(
+        _ path: RealtimePath, _ request: RESTRequest, _ database: any RealtimeDatabase,
+        _ bearer: RealtimeCredentials.Bearer
+    ) {
+        let stream = ValueStream(path, form: request.form, until: bearer.until, connection)
+        self.stream = stream
+        let listen = RealtimeListen(path, query: request.query, form: request.form, requiresIndex: true)
+        stream.begin(listen, database, bearer.principal)
+    }
+
+    // MARK: Settings
+
+    private func setting(_ name: String, _ request: RESTRequest, _ database: any RealtimeDatabase) throws(RESTRefusal) {
+        let headers: HTTPHeaders = ["Content-Type": RESTBody.contentType, "Cache-Control": "no-cache"]
+        switch (name, request.verb) {
+        case ("rules", .get):
+            do throws(RealtimeServiceError) {
+                let rules = try database.rulesSource()
+                connection.send(.ok, headers, ByteBuffer(bytes: request.isStrict ? rules.json : rules.source))
+            } catch {
+                throw RESTRefusal(error)
+            }
+        case ("rules", .put):
+            guard body.readableBytes > 0 else { throw RESTRefusal(400, "Error: No data supplied.") }
+            database.setRules(Array(body.readableBytesView), isDryRun: request.isDryRun, settingCompletion(headers))
+        case (_, .get):
+            guard let json = database.setting(name) else { throw Self.noSetting(name) }
+            connection.send(.ok, headers, ByteBuffer(bytes: json))
+        case (_, .put), (_, .post):
+            database.setSetting(name, Array(body.readableBytesView), settingCompletion(headers))
+        default: throw RESTRefusal(405, "A setting is read with GET and changed with PUT.")
+        }
+    }
+
+    private static func noSetting(_ name: String) -> RESTRefusal {
+        RESTRefusal(404, "There is no setting \(name.excerpt).")
+    }
+
+    private func settingCompletion(
+        _ headers: HTTPHeaders
+    ) -> @Sendable (Result<Void, RealtimeServiceError>) -> Void {
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        return { [loop] result in
+            loop.post {
+                let exchange = exchange.value
+                guard !exchange.hasLeft else { return }
+                switch result {
+                case .success: exchange.connection.send(.ok, headers, ByteBuffer(string: #"{"status":"ok"}"#))
+                // As tools show it.
+                case .failure(.rules(let problem)): exchange.refuse(RESTRefusal(400, problem.text + "\n"))
+                case .failure(let error): exchange.refuse(RESTRefusal(error))
+                }
+            }
+        }
+    }
+
+    private func listDatabases() throws(RESTRefusal) {
+        let names: [String]
+        do throws(RealtimeServiceError) { names = try parts.service.databaseNames() } catch { throw RESTRefusal(error) }
+        var writer = JSONWriter()
+        writer.array(names) { writer, name in
+            writer.raw("{\"name\":")
+            writer.string(name)
+            writer.raw("}")
+        }
+        connection.send(
+            .ok, ["Content-Type": RESTBody.contentType, "Cache-Control": "no-cache"], ByteBuffer(bytes: writer.bytes))
+    }
+}

@@ -1,0 +1,134 @@
+import NIOCore
+import NIOHTTP1
+import RealtimeModel
+import StrictJSON
+
+/// Writes the answer to a read or a write.
+final class RESTAnswer {
+    /// The ETag of nothing.
+    static let nullETag = "null_etag"
+
+    private let request: RESTRequest
+    private let connection: RESTConnection
+    private var indenter: JSONIndenter?
+    /// A value that is being sent.
+    private var stream: (any RealtimeContentStream)?
+    private var isReading = false
+
+    init(_ request: RESTRequest, _ connection: RESTConnection) {
+        self.request = request
+        self.connection = connection
+        indenter = request.printing == .pretty ? JSONIndenter() : nil
+    }
+
+    // MARK: Reads
+
+    func send(_ reading: RealtimeReading, _ status: HTTPResponseStatus) {
+        var headers = headers(etag: reading.hash)
+        if let expected = request.ifNoneMatch, expected == reading.hash.map(Self.etag), status == .ok {
+            if case .stream(let stream, _) = reading.content { stream.cancel() }
+            return connection.send(.notModified, headers, ByteBuffer())
+        }
+        if request.printing == .silent, status == .ok {
+            if case .stream(let stream, _) = reading.content { stream.cancel() }
+            return connection.send(.noContent, headers, ByteBuffer())
+        }
+        if let name = request.download {
+            let safe = String(
+                name.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7F && $0 != "\"" && $0 != "\\" })
+            headers.add(name: "Content-Disposition", value: "attachment; filename=\"\(safe)\"")
+        }
+        switch reading.content {
+        case .bytes(let bytes): connection.send(status, headers, ByteBuffer(bytes: opening + printed(bytes) + closing))
+        case .stream(let stream, _):
+            self.stream = stream
+            connection.sendHead(status, headers)
+            if !opening.isEmpty { connection.sendPart(ByteBuffer(bytes: opening)) }
+            readMore()
+        }
+    }
+
+    func clientIsReady() { readMore() }
+
+    func cancel() {
+        stream?.cancel()
+        stream = nil
+    }
+
+    private func readMore() {
+        guard let stream, !isReading, connection.isReady else { return }
+        isReading = true
+        let loop = connection.loop
+        let answer = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        stream.next { part in loop.post { answer.value.received(part) } }
+    }
+
+    private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {
+        isReading = false
+        guard stream != nil else { return }
+        switch part {
+        case .success(let bytes?):
+            connection.sendPart(ByteBuffer(bytes: printed(bytes)))
+            readMore()
+        case .success(nil):
+            stream = nil
+            if !closing.isEmpty { connection.sendPart(ByteBuffer(bytes: closing)) }
+            connection.sendEnd()
+        case .failure:
+            stream = nil
+            connection.breakOff()
+        }
+    }
+
+    private func printed(_ bytes: [UInt8]) -> [UInt8] {
+        guard var indenter else { return bytes }
+        var text: [UInt8] = []
+        indenter.append(bytes, to: &text)
+        self.indenter = indenter
+        return text
+    }
+
+    private var opening: [UInt8] { request.callback.map { Array("\($0)(".utf8) } ?? [] }
+
+    private var closing: [UInt8] { request.callback == nil ? [] : Array(");".utf8) }
+
+    // MARK: Writes
+
+    /// - Parameter name: the key of a new child.
+    func send(_ written: RealtimeWritten, _ target: RealtimeTarget, _ name: RealtimeKey?) {
+        let headers = headers(etag: written.hash)
+        guard request.printing != .silent else { return connection.send(.noContent, headers, ByteBuffer()) }
+        var writer = JSONWriter(capacity: 64)
+        // As it was sent: with its arrays and priorities.
+        let form = RealtimeForm(hasArrays: true, hasPriorities: true)
+        switch request.verb {
+        case .post:
+            writer.raw("{\"name\":")
+            writer.string(name?.string ?? "")
+            writer.raw("}")
+        case .put: writer.realtime(written.changes.first?.node, as: form)
+        case .patch:
+            writer.raw("{")
+            writer.list(written.changes) { writer, change in
+                writer.key((change.target.relative(to: target.path) ?? change.target).string)
+                writer.realtime(change.node, as: form)
+            }
+            writer.raw("}")
+        default: writer.null()
+        }
+        connection.send(.ok, headers, ByteBuffer(bytes: opening + printed(writer.bytes) + closing))
+    }
+
+    // MARK: Heads
+
+    private func headers(etag hash: String?) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "Content-Type": request.callback == nil ? RESTBody.contentType : "application/javascript; charset=utf-8",
+            "Cache-Control": "no-cache",
+        ]
+        if let hash { headers.add(name: "ETag", value: Self.etag(hash)) }
+        return headers
+    }
+
+    private static func etag(_ hash: String) -> String { hash.isEmpty ? nullETag : hash }
+}

@@ -1,0 +1,342 @@
+import DequeModule
+import NIOCore
+import NIOHTTP1
+import Sharing
+
+/// One request and its answer.
+protocol RESTExchange: AnyObject {
+    /// A part of the body.
+    func receive(_ bytes: ByteBuffer)
+    /// The request is whole.
+    func begin()
+    /// The client takes more of its answer.
+    func clientIsReady()
+    /// The connection is closed: the answer can't be sent any more.
+    func clientLeft()
+}
+
+/// One connection of the port until it becomes a WebSocket: reads a request, hands it to an exchange, and writes the exchange's
+/// answer.
+///
+/// Requests of one connection are answered one at a time. Those behind wait here, and reading pauses.
+final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum State {
+        case idle
+        case receiving(any RESTExchange)
+        /// The request is answered already. Its rest is discarded, and the connection closes after it.
+        case discarding
+        case answering(any RESTExchange)
+        case upgraded
+    }
+
+    let loop: RealtimeLoop
+    private var state = State.idle
+    private var context: ChannelHandlerContext?
+    private(set) var head: HTTPRequestHead?
+    private var waiting: Deque<HTTPServerRequestPart> = []
+    private var isPaused = false
+    private var isClosing = false
+    private var keepsAlive = true
+    private var hasSentHead = false
+    /// Completes once the last answer is written.
+    private var lastSent: EventLoopFuture<Void>?
+    private var held: HeldMemory?
+    private var receivedBytes = 0
+    private var deadline: NIODeadline
+    /// What the client hadn't taken when the connection was looked at.
+    private var lastUnsent = 0
+
+    init(loop: RealtimeLoop) {
+        self.loop = loop
+        deadline = loop.eventLoop.now + loop.parts.port.idle
+    }
+
+    /// A number that stands for the client's address.
+    var address: UInt64 { loop.parts.address(context?.remoteAddress, head?.headers ?? [:]) }
+
+    // MARK: In
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        guard loop.connectionCount < loop.parts.port.connections else { return context.close(promise: nil) }
+        loop.add(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        loop.remove(self)
+        context = nil
+        held?.release()
+        switch state {
+        case .receiving(let exchange), .answering(let exchange): exchange.clientLeft()
+        case .idle, .discarding, .upgraded: break
+        }
+        state = .idle
+        waiting = []
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard !isClosing else { return }
+        guard mustWait || !waiting.isEmpty else { return handle(part) }
+        waiting.append(part)
+        pause(true)
+    }
+
+    private var mustWait: Bool {
+        if case .answering = state { return true }
+        return context?.channel.isWritable == false
+    }
+
+    private func pause(_ isPaused: Bool) {
+        guard isPaused != self.isPaused else { return }
+        self.isPaused = isPaused
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: !isPaused)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard context.channel.isWritable else { return }
+        if case .answering(let exchange) = state { exchange.clientIsReady() }
+        if !waiting.isEmpty { handleWaiting() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A client that sends nothing more has left, as on the functions port.
+        if case .inputClosed? = event as? ChannelEvent { return context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError, case .idle = state, !isClosing else { return context.close(promise: nil) }
+        keepsAlive = false
+        refuse(RESTRefusal(400, "The request is not valid HTTP."))
+    }
+
+    private func handleWaiting() {
+        while !isClosing, !mustWait, let part = waiting.popFirst() { handle(part) }
+        if waiting.isEmpty { pause(false) }
+    }
+
+    private func handle(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head): begin(head)
+        case .body(let bytes): receive(bytes)
+        case .end: finish()
+        }
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        self.head = head
+        // After a request with this header no other is parsed.
+        keepsAlive =
+            head.isKeepAlive && head.version.minor > 0 && !loop.isStopping && !head.headers.contains(name: "Upgrade")
+        hasSentHead = false
+        receivedBytes = 0
+        deadline = loop.eventLoop.now + loop.parts.port.transfer
+        if let refusal = loop.parts.refusal(head) {
+            state = .discarding
+            return refuse(RESTRefusal(Int(refusal.status.code), refusal.message))
+        }
+        if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }),
+            length > loop.parts.port.bodyBytes
+        {
+            state = .discarding
+            return refuse(RESTRefusal(.tooMuchToWrite))
+        }
+        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+            context?.writeAndFlush(
+                wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        }
+        state = .receiving(exchange(for: head))
+    }
+
+    private func exchange(for head: HTTPRequestHead) -> any RESTExchange {
+        switch head.uri.prefix(while: { $0 != "?" }) {
+        case "/.ws": WebSocketUpgrade(head, self)
+        case "/.lp": PollExchange(head, self)
+        default: DataExchange(head, self)
+        }
+    }
+
+    private func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(let exchange) = state else { return }
+        let count = bytes.readableBytes
+        receivedBytes += count
+        // Each part of a large body has its time.
+        if receivedBytes > 65_536 { deadline = loop.eventLoop.now + loop.parts.port.transfer }
+        guard receivedBytes <= loop.parts.port.bodyBytes else {
+            exchange.clientLeft()
+            state = .discarding
+            return refuse(RESTRefusal(.tooMuchToWrite))
+        }
+        if held == nil { held = loop.parts.bodies.map { HeldMemory($0, address: address) } }
+        guard held?.take(count, identify: { nil }) ?? true else {
+            exchange.clientLeft()
+            state = .discarding
+            return refuse(RESTRefusal(503, "The server holds too many request bodies at the moment."))
+        }
+        exchange.receive(bytes)
+    }
+
+    private func finish() {
+        guard case .receiving(let exchange) = state else {
+            if case .discarding = state { closeWhenSent() }
+            return
+        }
+        deadline = .distantFuture
+        state = .answering(exchange)
+        exchange.begin()
+    }
+
+    /// The body's text is no longer held.
+    func releaseBody() {
+        held?.release()
+        held = nil
+    }
+
+    // MARK: Out
+
+    /// Whether the client takes more of its answer.
+    var isReady: Bool { context?.channel.isWritable ?? false }
+
+    private var isHead: Bool { head?.method == .HEAD }
+
+    func refuse(_ refusal: RESTRefusal) {
+        if case .discarding = state { keepsAlive = false }
+        var headers: HTTPHeaders = [:]
+        let body: ByteBuffer
+        if refusal.isPlain {
+            headers.add(name: "Content-Type", value: "text/plain; charset=utf-8")
+            body = ByteBuffer(string: refusal.message)
+        } else {
+            headers.add(name: "Content-Type", value: RESTBody.contentType)
+            body = RESTBody.error(refusal.message)
+        }
+        send(.init(statusCode: refusal.status), headers, body)
+    }
+
+    /// Sends a whole answer.
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
+        var headers = headers
+        if status.mayHaveResponseBody { headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)") }
+        sendHead(status, headers)
+        if body.readableBytes > 0, status.mayHaveResponseBody { write(body) }
+        sendEnd()
+    }
+
+    /// Begins an answer that is sent in parts.
+    func sendHead(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
+        guard let context, !hasSentHead else { return }
+        hasSentHead = true
+        var headers = headers
+        CORS.add(to: &headers, head?.headers ?? [:])
+        if headers["Content-Length"].isEmpty, head?.version.minor == 0 { keepsAlive = false }
+        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
+        let version = head?.version.minor == 0 ? HTTPVersion.http1_0 : .http1_1
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: version, status: status, headers: headers))), promise: nil)
+    }
+
+    func sendPart(_ bytes: ByteBuffer) {
+        write(bytes)
+        flush()
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        guard let context, !isHead, bytes.readableBytes > 0 else { return }
+        context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+    }
+
+    func flush() { context?.flush() }
+
+    func sendEnd() {
+        guard let context else { return }
+        releaseBody()
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        lastSent = sent.futureResult
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        if case .discarding = state {
+            deadline = loop.eventLoop.now + .seconds(10)
+            return
+        }
+        state = .idle
+        deadline = loop.eventLoop.now + loop.parts.port.idle
+        if !keepsAlive {
+            closeWhenSent()
+        } else if !waiting.isEmpty {
+            // Not at once: an answer that is available at once would bring the next request in here, recursively.
+            context.eventLoop.assumeIsolated().execute { [self] in handleWaiting() }
+        }
+    }
+
+    /// Ends an answer that can't be completed. The client sees that it was cut off.
+    func breakOff() { context?.close(promise: nil) }
+
+    private func closeWhenSent() {
+        guard let context, !isClosing else { return }
+        isClosing = true
+        let channel = context.channel
+        guard let lastSent else { return channel.close(promise: nil) }
+        lastSent.whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    // MARK: Time
+
+    /// Looks whether the connection is stale.
+    func look(now: NIODeadline) {
+        guard let context else { return }
+        let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        defer { lastUnsent = unsent }
+        if unsent > 0, unsent == lastUnsent {
+            // The client takes nothing of its answer.
+            if deadline == .distantFuture { deadline = now + loop.parts.port.idle }
+        } else if case .answering = state {
+            deadline = .distantFuture
+        }
+        if deadline <= now { context.close(promise: nil) }
+    }
+
+    func beginStopping() {
+        keepsAlive = false
+        switch state {
+        case .idle: closeWhenSent()
+        case .answering(let exchange as any ValueStreamOwner): exchange.stop()
+        default: break
+        }
+    }
+
+    func abort() { context?.close(promise: nil) }
+
+    // MARK: Upgrade
+
+    /// Makes the connection a WebSocket.
+    ///
+    /// - Parameter handler: makes the WebSocket's handler, and what begins once it is in its place.
+    func upgrade(_ headers: HTTPHeaders, to handler: (any Channel) -> (WebSocketHandler, begin: () -> Void)) throws {
+        guard let context else { return }
+        state = .upgraded
+        let head = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        let (socket, begin) = handler(context.channel)
+        try WebSocketPipeline.replaceHTTP(in: context, with: socket)
+        begin()
+    }
+}
+
+extension HTTPResponseStatus {
+    fileprivate var mayHaveResponseBody: Bool { self != .noContent && self != .notModified }
+}
+
+/// What ends by itself once the port stops.
+protocol ValueStreamOwner: RESTExchange {
+    func stop()
+}

@@ -1,0 +1,193 @@
+import DequeModule
+import NIOCore
+import NIOHTTP1
+import RealtimeModel
+import StrictJSON
+
+/// A value and its changes as server-sent events.
+///
+/// `@unchecked Sendable`: it is used on its connection's loop only; the service's threads merely hand it events, by way of the
+/// loop.
+final class ValueStream: RealtimeListener, @unchecked Sendable {
+    private enum State {
+        /// The status depends on the first event.
+        case starting
+        case open
+        case ended
+    }
+
+    private enum Item {
+        case event(ByteBuffer, isPush: Bool)
+        case content(any RealtimeContentStream)
+        case end
+    }
+
+    private let path: RealtimePath
+    private let form: RealtimeForm
+    /// When the client's token ends, in seconds since 1970.
+    private let until: Int64?
+    private let connection: RESTConnection
+    private let loop: RealtimeLoop
+    private var state = State.starting
+    private var listening: (any RealtimeListening)?
+    private var items: Deque<Item> = []
+    private var pushBytes = 0
+    private var isReading = false
+    private var keepAlive: RepeatedTask?
+    private var tokenEnd: Scheduled<Void>?
+
+    init(_ path: RealtimePath, form: RealtimeForm, until: Int64?, _ connection: RESTConnection) {
+        self.path = path
+        self.form = form
+        self.until = until
+        self.connection = connection
+        loop = connection.loop
+    }
+
+    func begin(_ listen: RealtimeListen, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal) {
+        listening = database.listen(listen, as: principal, to: self)
+    }
+
+    func receive(_ event: RealtimeListenEvent) { loop.post { self.handle(event) } }
+
+    // MARK: Events
+
+    private func handle(_ event: RealtimeListenEvent) {
+        switch (state, event) {
+        case (.starting, .ended(let error)):
+            state = .ended
+            connection.refuse(RESTRefusal(error))
+        case (.starting, .began(let start)):
+            state = .open
+            connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
+            connection.flush()
+            begin(start)
+        case (.open, .push(let push)): send(push)
+        case (.open, .ended): finish(with: "cancel", "null")
+        case (.ended, _), (.starting, .push), (.open, .began): break
+        }
+    }
+
+    private func begin(_ start: RealtimeListenStart) {
+        switch start.data {
+        case .value(.bytes(let bytes)):
+            append(event("put", #"{"path":"/","data":"#, ByteBuffer(bytes: bytes)), isPush: false)
+        case .value(.stream(let stream, _)):
+            items.append(.event(ByteBuffer(string: "event: put\ndata: {\"path\":\"/\",\"data\":"), isPush: false))
+            items.append(.content(stream))
+            items.append(.event(ByteBuffer(string: "}\n\n"), isPush: false))
+            pump()
+        case .unchanged, .ranges: break
+        }
+        let interval = loop.parts.port.keepAlive
+        let eventLoop = loop.eventLoop
+        keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { [weak self] _ in
+            self?.showLife()
+        }
+        guard let until else { return }
+        let wait = min(max(until * 1000 - loop.parts.now(), 0), 86_400_000 * 365)
+        tokenEnd = eventLoop.scheduleTask(in: .milliseconds(wait)) { [weak self] in
+            self?.finish(with: "auth_revoked", "credential is no longer valid")
+        }
+    }
+
+    private func send(_ push: RealtimePush) {
+        // Without priorities, their changes aren't seen.
+        if !form.hasPriorities {
+            if push.target.isPriority { return }
+            if case .merge(let changes) = push.change, changes.allSatisfy({ $0.target.isPriority }) { return }
+        }
+        var writer = JSONWriter(capacity: 64)
+        writer.raw("{\"path\":")
+        writer.string("/" + (push.target.relative(to: path) ?? push.target).string)
+        writer.raw(",\"data\":")
+        let opening = String(decoding: writer.bytes, as: UTF8.self)
+        append(event(push.isMerge ? "patch" : "put", opening, push.data(as: form)), isPush: true)
+    }
+
+    private func event(_ name: String, _ opening: String, _ data: ByteBuffer) -> ByteBuffer {
+        var event = ByteBuffer(string: "event: \(name)\ndata: \(opening)")
+        event.writeImmutableBuffer(data)
+        event.writeString("}\n\n")
+        return event
+    }
+
+    private func showLife() {
+        guard state == .open, items.isEmpty else { return }
+        append(ByteBuffer(string: "event: keep-alive\ndata: null\n\n"), isPush: false)
+    }
+
+    // MARK: Sending
+
+    private func append(_ event: ByteBuffer, isPush: Bool) {
+        items.append(.event(event, isPush: isPush))
+        if isPush { pushBytes += event.readableBytes }
+        pump()
+        if pushBytes > loop.parts.limits.unreadPushBytes {
+            // The client reads too slowly.
+            cancel()
+            connection.breakOff()
+        }
+    }
+
+    func clientIsReady() { pump() }
+
+    private func pump() {
+        while state == .open, !isReading, connection.isReady, let item = items.first {
+            switch item {
+            case .event(let event, let isPush):
+                items.removeFirst()
+                if isPush { pushBytes -= event.readableBytes }
+                connection.sendPart(event)
+            case .content(let stream):
+                isReading = true
+                stream.next { [self] part in loop.post { self.received(part) } }
+            case .end:
+                cancel()
+                connection.sendEnd()
+            }
+        }
+    }
+
+    private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {
+        isReading = false
+        guard state == .open else { return }
+        switch part {
+        case .success(let bytes?): connection.sendPart(ByteBuffer(bytes: bytes))
+        case .success(nil): items.removeFirst()
+        case .failure:
+            cancel()
+            return connection.breakOff()
+        }
+        pump()
+    }
+
+    // MARK: End
+
+    private func finish(with name: String, _ data: String) {
+        guard state == .open else { return }
+        listening?.cancel()
+        listening = nil
+        items.append(.event(ByteBuffer(string: "event: \(name)\ndata: \(data)\n\n"), isPush: false))
+        items.append(.end)
+        pump()
+    }
+
+    /// The port stops: the client connects again.
+    func stop() {
+        guard state == .open else { return }
+        items.append(.end)
+        pump()
+    }
+
+    /// Ends the stream. Nothing more is sent.
+    func cancel() {
+        state = .ended
+        listening?.cancel()
+        listening = nil
+        keepAlive?.cancel()
+        tokenEnd?.cancel()
+        for case .content(let stream) in items { stream.cancel() }
+        items = []
+    }
+}

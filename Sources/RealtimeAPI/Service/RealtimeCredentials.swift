@@ -1,0 +1,72 @@
+package import StrictJSON
+
+/// Verifies what clients and servers identify themselves with.
+///
+/// Each function calls its completion once: at once if no key has to be fetched, otherwise later, on any thread.
+package struct RealtimeCredentials: Sendable {
+    /// A verified token's bearer, and when the token ends.
+    package struct Bearer: Hashable, Sendable {
+        package var principal: RealtimePrincipal
+        /// Seconds since 1970; nil if it doesn't expire, as in development.
+        package var until: Int64?
+
+        package init(_ principal: RealtimePrincipal, until: Int64? = nil) {
+            self.principal = principal
+            self.until = until
+        }
+    }
+
+    package typealias Completion = @Sendable (Result<Bearer, RealtimeServiceError>) -> Void
+
+    /// Verifies an ID token or an access token. The errors are `invalidToken`, `expiredToken` and `unavailable`.
+    package var verify: @Sendable (_ token: String, _ completion: @escaping Completion) -> Void
+    /// Verifies an app's App Check token; nil to demand none of apps. Admins need none.
+    package var verifyApp: (@Sendable (_ token: String?, _ completion: @escaping @Sendable (Bool) -> Void) -> Void)?
+    /// Whether the token `owner` is the admin's.
+    package var isDevelopment: Bool
+
+    package init(
+        isDevelopment: Bool,
+        verifyApp: (@Sendable (_ token: String?, _ completion: @escaping @Sendable (Bool) -> Void) -> Void)? = nil,
+        verify: @escaping @Sendable (_ token: String, _ completion: @escaping Completion) -> Void
+    ) {
+        self.verify = verify
+        self.verifyApp = verifyApp
+        self.isDevelopment = isDevelopment
+    }
+
+    /// - Parameters:
+    ///   - override: what an admin acts as; nil for the admin. Only admins may have one.
+    ///   - allowsOwner: false for pages of other sites, which could otherwise act as the developer, and for tokens in URLs.
+    func bearer(
+        of token: String, override: Override? = nil, allowsOwner: Bool, _ completion: @escaping Completion
+    ) {
+        if isDevelopment, token == "owner" {
+            guard allowsOwner else { return completion(.failure(.permissionDenied)) }
+            return completion(.success(Bearer(override?.principal ?? .admin)))
+        }
+        guard let override else { return verify(token, completion) }
+        verify(token) { result in
+            completion(
+                result.flatMap { bearer in
+                    guard bearer.principal.isAdmin else { return .failure(.permissionDenied) }
+                    return .success(Bearer(override.principal, until: bearer.until))
+                })
+        }
+    }
+
+    /// Whom an admin acts as.
+    package enum Override: Hashable, Sendable {
+        /// An unauthenticated client.
+        case unauthenticated
+        /// A client with an `auth` variable of any content.
+        case variable(JSONValue)
+
+        var principal: RealtimePrincipal {
+            switch self {
+            case .unauthenticated: .client(nil)
+            case .variable(let variable): .client(RealtimeAuth(variable: variable))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import NIOCore
+package import RealtimeModel
+import StrictJSON
+import Synchronization
+
+/// A change that listens are sent. All listens that see the same change share one push, so that it is encoded once.
+package final class RealtimePush: Sendable {
+    package enum Change: Sendable {
+        /// What the path has now; nil for nothing.
+        case put(RealtimeNode?)
+        /// What is changed below the path, in one commit. Targets are relative to the path.
+        case merge([RealtimeChange])
+    }
+
+    /// The place of the change, from the root. It is at or below the path of each listen that the push is sent to.
+    package let target: RealtimeTarget
+    package let change: Change
+
+    /// The frames of a message without a tag, and of the last one with a tag.
+    private struct Frames {
+        var plain: ByteBuffer?
+        var tagged: (tag: Int64, bytes: ByteBuffer)?
+        var data: [RealtimeForm: ByteBuffer] = [:]
+    }
+
+    private let frames = Mutex(Frames())
+
+    package init(_ target: RealtimeTarget, _ change: Change) {
+        self.target = target
+        self.change = change
+    }
+
+    /// The change of a value.
+    package convenience init(_ path: RealtimePath, _ change: Change) { self.init(RealtimeTarget(path), change) }
+
+    /// The message's frames for a WebSocket, encoded by the first listen that needs them.
+    func frames(tag: Int64?) -> ByteBuffer {
+        frames.withLock { frames in
+            if let tag {
+                if let known = frames.tagged, known.tag == tag { return known.bytes }
+            } else if let plain = frames.plain {
+                return plain
+            }
+            let bytes = FramePieces.frames(of: message(tag: tag))
+            if let tag { frames.tagged = (tag, bytes) } else { frames.plain = bytes }
+            return bytes
+        }
+    }
+
+    /// How much memory the message takes.
+    func frameBytes(tag: Int64?) -> Int { frames(tag: tag).readableBytes }
+
+    /// The change as JSON in a form, which is encoded once.
+    func data(as form: RealtimeForm) -> ByteBuffer {
+        frames.withLock { frames in
+            if let known = frames.data[form] { return known }
+            var writer = JSONWriter(capacity: 64)
+            write(to: &writer, as: form)
+            let bytes = ByteBuffer(bytes: writer.bytes)
+            frames.data[form] = bytes
+            return bytes
+        }
+    }
+
+    /// The message in the protocol of WebSocket and long polling.
+    func message(tag: Int64?) -> [UInt8] {
+        var writer = JSONWriter(capacity: 128)
+        writer.raw(#"{"t":"d","d":{"a":"#)
+        writer.string(isMerge ? "m" : "d")
+        writer.raw(#","b":{"p":"#)
+        writer.string(target.string)
+        writer.raw(#","d":"#)
+        write(to: &writer, as: .export)
+        if let tag {
+            writer.raw(#","t":"#)
+            writer.integer(tag)
+        }
+        writer.raw("}}}")
+        return writer.bytes
+    }
+
+    var isMerge: Bool { if case .merge = change { true } else { false } }
+
+    private func write(to writer: inout JSONWriter, as form: RealtimeForm) {
+        switch change {
+        case .put(let node): writer.realtime(node, as: form)
+        case .merge(let changes):
+            writer.raw("{")
+            writer.list(changes.lazy.filter { form.hasPriorities || !$0.target.isPriority }) { writer, change in
+                writer.key(change.target.string)
+                writer.realtime(change.node, as: form)
+            }
+            writer.raw("}")
+        }
+    }
+}

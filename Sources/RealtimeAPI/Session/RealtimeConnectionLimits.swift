@@ -1,0 +1,25 @@
+import RealtimeModel
+
+/// The bounds of one connection.
+package struct RealtimeConnectionLimits: Hashable, Sendable {
+    package var listens = 10_000
+    /// The bytes of a client's message.
+    package var messageBytes = RealtimeLimits.maxSocketWriteBytes
+    /// Requests that wait for earlier ones. Beyond it, reading pauses: clients send all their offline writes at once.
+    package var waitingRequests = 1_000
+    /// The bytes of messages whose requests wait. Beyond it, reading pauses.
+    package var waitingBytes = RealtimeLimits.maxSocketWriteBytes
+    /// The bytes of pushes that a client hasn't read yet. Beyond it the connection closes, and the client comes back with the
+    /// hashes of what it has. Initial data and gets don't count: they are read as the client takes them.
+    package var unreadPushBytes = 4 * 1024 * 1024
+    /// Reads under way together.
+    package var concurrentReads = 16
+    /// Writes under way together, if they are decided in their order.
+    package var concurrentWrites = 32
+    /// Seconds without a byte from the client after which it is sent a ping.
+    package var pingSeconds = 50
+    /// Seconds without a byte from the client after which it is taken for dead.
+    package var silenceSeconds = 90
+
+    package init() {}
+}

@@ -1,0 +1,308 @@
+import RealtimeModel
+
+/// What one client has open: who it is, its listens, and its requests in their order.
+///
+/// A pure state machine. It knows no transport: its messages go out by WebSocket or by long polling. Reads may be under way
+/// together, and writes too, if the database decides them in their order; all else runs alone.
+struct RealtimeSession {
+    /// Names a request that is under way.
+    typealias OperationID = Int64
+    /// Names a listen.
+    typealias ListenID = Int64
+
+    /// What is to be done, in order.
+    enum Action: Equatable {
+        case send([UInt8])
+        /// Sends a message with a value in it, piece by piece if it is large.
+        case sendValue(before: [UInt8], RealtimeContent, after: [UInt8])
+        case push(RealtimePush, tag: Int64?)
+        /// Calls the database, whose answer is given to ``RealtimeSession/answered(_:_:)``.
+        case perform(OperationID, RealtimeRequest, as: RealtimePrincipal)
+        /// Verifies a token, whose bearer is given to ``RealtimeSession/verified(_:_:)``.
+        case verify(OperationID, token: String, RealtimeCredentials.Override?)
+        /// Verifies an app, which is given to ``RealtimeSession/verifiedApp(_:_:)``.
+        case verifyApp(OperationID, token: String)
+        case listen(ListenID, ListenKey, RealtimeListen.Known?, as: RealtimePrincipal)
+        case cancel(ListenID)
+        /// Decides on listens again, and then calls ``RealtimeSession/authorized(_:)``.
+        case authorize(OperationID, [ListenID], as: RealtimePrincipal)
+        case setReading(Bool)
+        /// Calls ``RealtimeSession/tokenEnded()`` at a time, in seconds since 1970, instead of at an earlier given one; nil for
+        /// never.
+        case setTokenEnd(Int64?)
+        /// Closes once all before it is sent.
+        case close
+    }
+
+    /// What the client opens its connection with.
+    struct Opening: Equatable, Sendable {
+        /// Where it reached the server, and reconnects to.
+        var host: String
+        /// The session that it had before.
+        var formerSession: String?
+        var appToken: String?
+        /// Whether apps must prove themselves.
+        var verifiesApps = false
+        /// Whether the client may be the owner, in development.
+        var allowsOwner = true
+        /// See ``RealtimeDatabase/decidesWritesInOrder``.
+        var decidesWritesInOrder = false
+    }
+
+    private enum Listen {
+        /// The request that began it waits for the first event.
+        case starting(OperationID, ListenKey)
+        case open(ListenKey)
+
+        var key: ListenKey {
+            switch self {
+            case .starting(_, let key), .open(let key): key
+            }
+        }
+    }
+
+    let id: String
+    private let opening: Opening
+    private let limits: RealtimeConnectionLimits
+    private(set) var principal = RealtimePrincipal.client(nil)
+    private var isAppVerified: Bool
+    private var requests: RequestQueue
+    private var listens: [ListenID: Listen] = [:]
+    private var listenIDs: [ListenKey: ListenID] = [:]
+    private var lastListenID: ListenID = 0
+    private var isReading = true
+    private(set) var isClosed = false
+
+    /// - Parameter id: unguessable: a client that knows it can end the session.
+    init(id: String, _ opening: Opening, limits: RealtimeConnectionLimits = .init()) {
+        self.id = id
+        self.opening = opening
+        self.limits = limits
+        requests = RequestQueue(limits)
+        isAppVerified = !opening.verifiesApps
+    }
+
+    // MARK: Beginning and end
+
+    /// Greets the client.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    mutating func begin(now: Int64) -> [Action] {
+        if let former = opening.formerSession { requests.append(nil, .endFormerSession(former)) }
+        if opening.verifiesApps, let token = opening.appToken { requests.append(nil, .provideApp(token: token)) }
+        return [.send(ServerMessage.hello(time: now, host: opening.host, session: id))] + goOn()
+    }
+
+    /// Ends the session: the client has left, or is disconnected. What is under way is ignored from now on.
+    mutating func end() -> [Action] {
+        guard !isClosed else { return [] }
+        isClosed = true
+        requests.removeAll()
+        let open = listens.keys.sorted()
+        listens = [:]
+        listenIDs = [:]
+        return open.map { .cancel($0) } + [.setTokenEnd(nil)]
+    }
+
+    /// The time of the client's token is over.
+    mutating func tokenEnded() -> [Action] {
+        guard !isClosed else { return [] }
+        return [.send(ServerMessage.tokenEnded(.expiredToken))] + end() + [.close]
+    }
+
+    // MARK: Requests
+
+    /// - Parameter bytes: the message's length.
+    mutating func receive(_ message: RealtimeMessage, bytes: Int) -> [Action] {
+        guard !isClosed else { return [] }
+        switch message {
+        case .ping: return [.send(ServerMessage.control("o"))]
+        case .endOfTransmission, .switchTransport, .otherControl: return []
+        case .invalid: return end() + [.close]
+        case .request(let number, let request):
+            requests.append(number, request, bytes: bytes)
+            return goOn()
+        }
+    }
+
+    /// Sends the answers that wait for no earlier one, and begins the requests that needn't wait.
+    private mutating func goOn() -> [Action] {
+        var actions: [Action] = []
+        reply(&actions)
+        while let next = requests.startNext(
+            allowsConcurrentWrites: principal.isAdmin || opening.decidesWritesInOrder)
+        {
+            begin(next, &actions)
+            reply(&actions)
+        }
+        if isReading ? requests.isFull : requests.hasRoom {
+            isReading.toggle()
+            actions.append(.setReading(isReading))
+        }
+        return actions
+    }
+
+    private mutating func begin(_ next: RequestQueue.Started, _ actions: inout [Action]) {
+        let id = next.id
+        switch next.request {
+        case .statistics: requests.answer(id, .done)
+        case .authenticate(let token): actions.append(.verify(id, token: token, nil))
+        case .authenticateServer(let token, let override): actions.append(.verify(id, token: token, override))
+        case .unauthenticate: become(RealtimeCredentials.Bearer(.client(nil)), id, &actions)
+        case .provideApp(let token):
+            if opening.verifiesApps {
+                actions.append(.verifyApp(id, token: token))
+            } else {
+                requests.answer(id, .done)
+            }
+        case .removeApp:
+            isAppVerified = !opening.verifiesApps
+            requests.answer(id, .done)
+        case .unlisten(let key):
+            if let listen = listenIDs[key] { remove(listen, &actions) }
+            requests.answer(id, .done)
+        case .invalid(let error): requests.answer(id, .failure(error))
+        case .endFormerSession: actions.append(.perform(id, next.request, as: principal))
+        case .listen, .get, .write, .onDisconnect:
+            guard isAppVerified || principal.isAdmin else {
+                requests.answer(id, .failure(.unverifiedApp))
+                return
+            }
+            if case .listen(let key, let known) = next.request {
+                listen(key, known, id, &actions)
+            } else {
+                actions.append(.perform(id, next.request, as: principal))
+            }
+        }
+    }
+
+    /// The database has answered a request.
+    mutating func answered(_ id: OperationID, _ answer: RequestAnswer) -> [Action] {
+        guard !isClosed, requests.answer(id, answer) else { return [] }
+        return goOn()
+    }
+
+    private mutating func reply(_ actions: inout [Action]) {
+        while let (number, answer) = requests.takeAnswer() {
+            guard let number else { continue }
+            switch answer {
+            case .done: actions.append(.send(ServerMessage.ok(number)))
+            case .listening(let isIndexed): actions.append(.send(ServerMessage.listening(number, isIndexed: isIndexed)))
+            case .authenticated(let principal): actions.append(.send(ServerMessage.authenticated(number, principal)))
+            case .failure(let error): actions.append(.send(ServerMessage.refusal(number, error)))
+            case .value(let content):
+                let (before, after) = ServerMessage.getEnvelope(number)
+                actions.append(.sendValue(before: before, content, after: after))
+            }
+        }
+    }
+
+    // MARK: Credentials
+
+    /// A token is verified.
+    mutating func verified(
+        _ id: OperationID, _ result: Result<RealtimeCredentials.Bearer, RealtimeServiceError>
+    ) -> [Action] {
+        guard !isClosed else { return [] }
+        var actions: [Action] = []
+        switch result {
+        case .success(let bearer): become(bearer, id, &actions)
+        // The client stays who it was, until it comes with a better token.
+        case .failure(let error): requests.answer(id, .failure(error))
+        }
+        return actions + goOn()
+    }
+
+    /// The client acts in another name from now on. The answer waits until its listens are decided on.
+    private mutating func become(
+        _ bearer: RealtimeCredentials.Bearer, _ id: OperationID, _ actions: inout [Action]
+    ) {
+        principal = bearer.principal
+        actions.append(.setTokenEnd(bearer.until))
+        if listens.isEmpty {
+            requests.answer(id, .authenticated(principal))
+        } else {
+            actions.append(.authorize(id, listens.keys.sorted(), as: principal))
+        }
+    }
+
+    /// All listens were decided on in the name of the new principal.
+    mutating func authorized(_ id: OperationID) -> [Action] { answered(id, .authenticated(principal)) }
+
+    /// An App Check token is verified.
+    mutating func verifiedApp(_ id: OperationID, _ isValid: Bool) -> [Action] {
+        guard !isClosed else { return [] }
+        isAppVerified = isValid
+        return answered(id, isValid ? .done : .failure(.invalidToken))
+    }
+
+    // MARK: Listens
+
+    private mutating func listen(
+        _ key: ListenKey, _ known: RealtimeListen.Known?, _ id: OperationID, _ actions: inout [Action]
+    ) {
+        // A client that sends a listen twice has forgotten the first one.
+        if let earlier = listenIDs[key] { remove(earlier, &actions) }
+        guard listens.count < limits.listens else {
+            requests.answer(id, .failure(.tooManyListens(limit: limits.listens)))
+            return
+        }
+        lastListenID += 1
+        listens[lastListenID] = .starting(id, key)
+        listenIDs[key] = lastListenID
+        actions.append(.listen(lastListenID, key, known, as: principal))
+    }
+
+    private mutating func remove(_ id: ListenID, _ actions: inout [Action]) {
+        guard let listen = listens.removeValue(forKey: id) else { return }
+        listenIDs[listen.key] = nil
+        // Both were sent at once.
+        if case .starting(let operation, _) = listen { requests.answer(operation, .listening(isIndexed: true)) }
+        actions.append(.cancel(id))
+    }
+
+    /// A listen has an event.
+    mutating func received(_ event: RealtimeListenEvent, of id: ListenID) -> [Action] {
+        // The events of a cancelled listen may still be on their way.
+        guard !isClosed, let listen = listens[id] else { return [] }
+        switch (listen, event) {
+        case (.open(let key), .push(let push)): return [.push(push, tag: key.tag)]
+        case (.starting(let operation, let key), .began(let start)):
+            listens[id] = .open(key)
+            return data(start.data, key) + answered(operation, .listening(isIndexed: start.isIndexed))
+        case (.starting(let operation, let key), .ended(let error)):
+            listens[id] = nil
+            listenIDs[key] = nil
+            return answered(operation, .failure(error))
+        case (.open(let key), .ended):
+            listens[id] = nil
+            listenIDs[key] = nil
+            return [.send(ServerMessage.revoked(key))]
+        case (.starting, .push), (.open, .began): return []
+        }
+    }
+
+    private func data(_ data: RealtimeListenStart.Data, _ key: ListenKey) -> [Action] {
+        switch data {
+        case .unchanged: return []
+        case .ranges(let ranges): return [.send(ServerMessage.ranges(ranges, key))]
+        case .value(let content):
+            let (before, after) = ServerMessage.dataEnvelope(key)
+            return [.sendValue(before: before, content, after: after)]
+        }
+    }
+}
+
+extension RealtimeContent: Equatable {
+    package static func == (a: RealtimeContent, b: RealtimeContent) -> Bool {
+        switch (a, b) {
+        case (.bytes(let a), .bytes(let b)): a == b
+        case (.stream(let a, _), .stream(let b, _)): a === b
+        default: false
+        }
+    }
+}
+
+extension RealtimePush: Equatable {
+    package static func == (a: RealtimePush, b: RealtimePush) -> Bool { a === b }
+}

@@ -1,0 +1,104 @@
+import DequeModule
+
+/// The requests of one client: those that wait, and those under way with their answers.
+///
+/// Requests begin in their order, and their answers keep it. Requests of one kind may be under way together.
+struct RequestQueue {
+    typealias OperationID = RealtimeSession.OperationID
+
+    struct Started {
+        var id: OperationID
+        /// Nil for what isn't a message.
+        var number: Int64?
+        var request: RealtimeRequest
+    }
+
+    private struct Waiting {
+        var number: Int64?
+        var request: RealtimeRequest
+        var bytes: Int
+    }
+
+    private struct Running {
+        var id: OperationID
+        var number: Int64?
+        var kind: RealtimeRequest.Kind
+        /// Nil until the answer is known. It waits for those before it.
+        var answer: RequestAnswer?
+    }
+
+    private let limits: RealtimeConnectionLimits
+    private var waiting: Deque<Waiting> = []
+    private var waitingBytes = 0
+    private var running: Deque<Running> = []
+    private var lastID: OperationID = 0
+
+    init(_ limits: RealtimeConnectionLimits) { self.limits = limits }
+
+    /// Whether no more should be read for now.
+    var isFull: Bool { waiting.count >= limits.waitingRequests || waitingBytes >= limits.waitingBytes }
+
+    /// Whether reading may go on.
+    var hasRoom: Bool { waiting.count <= limits.waitingRequests / 2 && waitingBytes <= limits.waitingBytes / 2 }
+
+    /// - Parameters:
+    ///   - number: nil for what isn't a message.
+    ///   - bytes: the message's length.
+    mutating func append(_ number: Int64?, _ request: RealtimeRequest, bytes: Int = 0) {
+        waiting.append(Waiting(number: number, request: request, bytes: bytes))
+        waitingBytes += bytes
+    }
+
+    /// Begins the next request.
+    ///
+    /// - Parameter allowsConcurrentWrites: whether writes take effect in their order without waiting for each other.
+    /// - Returns: nil if there is none, or if it has to wait.
+    mutating func startNext(allowsConcurrentWrites: Bool) -> Started? {
+        guard let next = waiting.first, mayStart(next.request.kind, allowsConcurrentWrites) else { return nil }
+        waiting.removeFirst()
+        waitingBytes -= next.bytes
+        lastID += 1
+        running.append(Running(id: lastID, number: next.number, kind: next.request.kind, answer: nil))
+        return Started(id: lastID, number: next.number, request: next.request)
+    }
+
+    private func mayStart(_ kind: RealtimeRequest.Kind, _ allowsConcurrentWrites: Bool) -> Bool {
+        guard let last = running.last else { return true }
+        guard last.kind == kind else { return false }
+        return switch kind {
+        case .read: running.count < limits.concurrentReads
+        case .write: allowsConcurrentWrites && running.count < limits.concurrentWrites
+        case .other: false
+        }
+    }
+
+    /// - Returns: false if the request isn't under way.
+    @discardableResult
+    mutating func answer(_ id: OperationID, _ answer: RequestAnswer) -> Bool {
+        guard let index = running.firstIndex(where: { $0.id == id }) else { return false }
+        running[index].answer = answer
+        return true
+    }
+
+    /// Takes the next answer that waits for no earlier one.
+    mutating func takeAnswer() -> (number: Int64?, answer: RequestAnswer)? {
+        guard let answer = running.first?.answer else { return nil }
+        return (running.removeFirst().number, answer)
+    }
+
+    mutating func removeAll() {
+        waiting = []
+        waitingBytes = 0
+        running = []
+    }
+}
+
+/// What a request is answered.
+enum RequestAnswer: Sendable {
+    case done
+    case listening(isIndexed: Bool)
+    /// The client is who it says.
+    case authenticated(RealtimePrincipal)
+    case value(RealtimeContent)
+    case failure(RealtimeServiceError)
+}

@@ -24,7 +24,8 @@ final class RealtimeLoop: @unchecked Sendable {
     private var requests: [ObjectIdentifier: RESTConnection] = [:]
     /// Connections with messages that aren't handed over yet.
     private var unflushed: [RealtimeConnection] = []
-    private var isDraining = false
+    /// Whether more messages may follow at once, which are then handed over together.
+    private var isBatching = false
     var isStopping = false
 
     /// What is done before the loop's sockets are served in between.
@@ -50,7 +51,7 @@ final class RealtimeLoop: @unchecked Sendable {
     func post(_ call: @escaping @Sendable () -> Void) { post(.call(call)) }
 
     private func drain() {
-        isDraining = true
+        isBatching = true
         for _ in 0..<Self.slice {
             guard let item = mailbox.withLock({ $0.items.popFirst() }) else { break }
             switch item {
@@ -58,8 +59,7 @@ final class RealtimeLoop: @unchecked Sendable {
             case .call(let call): call()
             }
         }
-        isDraining = false
-        flush()
+        endBatch()
         let isEmpty = mailbox.withLock { mailbox in
             mailbox.isScheduled = !mailbox.items.isEmpty
             return mailbox.items.isEmpty
@@ -69,11 +69,16 @@ final class RealtimeLoop: @unchecked Sendable {
 
     /// Hands over a connection's messages once the current work is done.
     func flushLater(_ connection: RealtimeConnection) {
-        guard isDraining else { return connection.flush() }
+        guard isBatching else { return connection.flush() }
         unflushed.append(connection)
     }
 
-    private func flush() {
+    /// A socket has several messages.
+    func beginBatch() { isBatching = true }
+
+    /// Hands over the messages of all connections.
+    func endBatch() {
+        isBatching = false
         let connections = unflushed
         unflushed.removeAll(keepingCapacity: true)
         for connection in connections { connection.flush() }

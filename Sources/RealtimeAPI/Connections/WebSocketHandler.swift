@@ -86,6 +86,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         guard state != .closed else { return }
         state = .closed
         loop.remove(self)
+        loop.endBatch()
         held?.release()
         fragments = nil
         waiting = nil
@@ -94,6 +95,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
+        loop.beginBatch()
         lastRead = loop.eventLoop.now
         hasPinged = false
         switch frame.opcode {
@@ -145,7 +147,10 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         if !isHeld { close(.unexpectedServerError) }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+    func channelReadComplete(context: ChannelHandlerContext) {
+        loop.endBatch()
+        context.fireChannelReadComplete()
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Bytes that aren't frames, or too large ones.

@@ -94,7 +94,9 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     private func perform(_ actions: [LongPollConnection.Action]) {
         for action in actions {
             switch action {
-            case .answer(let poll, let script): answers.removeValue(forKey: poll)?(script)
+            case .answer(let poll, let script):
+                answers.removeValue(forKey: poll)?(script)
+                waitForPoll()
             case .receive(let bytes):
                 let message = bytes.withUnsafeBytes { RealtimeMessage(parsing: $0) }
                 connection.receive(message, bytes: bytes.count)

@@ -50,6 +50,7 @@ package final class RealtimePort: Service {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.inappropriateOperationForState
                     }
+                    channel.boundUnsentInSystem()
                     try secure(channel)
                     try WebSocketPipeline.serveHTTP(on: channel, RESTConnection(loop: loop))
                 }

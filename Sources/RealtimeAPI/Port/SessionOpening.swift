@@ -10,9 +10,7 @@ struct SessionOpening {
     init(_ head: HTTPRequestHead, _ parameters: URLParameters, _ parts: RealtimeParts) throws(RESTRefusal) {
         guard parameters["v"] == "5" else { throw RESTRefusal(400, "The protocol's version is 5.") }
         let host = head.headers.first(name: "Host") ?? ""
-        guard let name = DatabaseName(parameters["ns"], host: host).name else {
-            throw RESTRefusal(400, "The request names no database: add ns to the URL.")
-        }
+        guard let name = try DatabaseName(parameters["ns"], host: host)?.name else { throw DatabaseName.missing }
         do throws(RealtimeServiceError) { database = try parts.service.database(name) } catch {
             throw RESTRefusal(error)
         }

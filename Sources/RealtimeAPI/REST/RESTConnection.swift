@@ -329,6 +329,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         let (socket, begin) = handler(context.channel)
         try WebSocketPipeline.replaceHTTP(in: context, with: socket)
         begin()
+        // Frames that came with the request follow without the end of a read.
+        context.eventLoop.execute { [loop] in loop.endBatch() }
     }
 }
 

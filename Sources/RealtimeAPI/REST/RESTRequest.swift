@@ -74,8 +74,10 @@ extension RESTRequest {
         guard let parameters = URLParameters(target.count > 1 ? target[1] : "") else {
             throw RESTRefusal(400, "The URL's parameters are not validly encoded.")
         }
-        guard let name = DatabaseName(parameters["ns"], host: head.headers.first(name: "Host")).name ?? defaultDatabase
-        else { throw RESTRefusal(404, "The request names no database: add ns to the URL.") }
+        let host = head.headers.first(name: "Host")
+        guard let name = try DatabaseName(parameters["ns"], host: host)?.name ?? defaultDatabase else {
+            throw DatabaseName.missing
+        }
         database = name
         place = try Self.place(target.first ?? "")
         isShallow = parameters["shallow"] == "true"
@@ -202,38 +204,5 @@ extension RESTRequest {
     private static func etag(_ text: String?) -> String? {
         guard let text, text.count >= 2, text.first == "\"", text.last == "\"" else { return text }
         return String(text.dropFirst().dropLast())
-    }
-}
-
-/// The database that a request is for: its parameter `ns`, or the first label of a host of Firebase's kind.
-struct DatabaseName {
-    /// Nil if the request names none.
-    let name: String?
-
-    private static let suffixes = [".firebaseio.com", ".firebasedatabase.app"]
-
-    init(_ parameter: String?, host: String?) {
-        if let parameter, Self.isValid(parameter) {
-            name = parameter
-            return
-        }
-        let host = host?.prefix { $0 != ":" }
-        guard parameter == nil, let host, Self.suffixes.contains(where: { host.hasSuffix($0) }),
-            let label = host.split(separator: ".").first
-        else {
-            name = nil
-            return
-        }
-        name = Self.isValid(String(label)) ? String(label) : nil
-    }
-
-    private static func isValid(_ name: String) -> Bool {
-        (1...100).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                default: false
-                }
-            }
     }
 }

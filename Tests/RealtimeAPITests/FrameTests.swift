@@ -1,0 +1,104 @@
+import NIOCore
+@testable import RealtimeAPI
+import TestSupport
+import Testing
+
+/// Messages in pieces, both ways.
+@Suite struct FrameTests {
+    private func receive(_ frames: [String], max: Int = 1_000) -> [String] {
+        var assembler = FrameAssembler(maxMessageBytes: max)
+        return frames.map { frame in
+            switch assembler.receive(ByteBuffer(string: frame)) {
+            case .incomplete: "…"
+            case .keepAlive: "alive"
+            case .message(let message): String(buffer: message)
+            case .invalid(let problem): "\(problem)"
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["{}"], ["{}"]),
+        (["0", "{}"], ["alive", "{}"]),
+        (["00", "000000"], ["alive", "alive"]),
+        (["2", "{\"a\"", ":1}", "{}"], ["…", "…", "{\"a\":1}", "{}"]),
+        (["1", "{}"], ["…", "{}"]),
+        // Within a message a piece may be anything.
+        (["3", "1", "0", "2"], ["…", "…", "…", "102"]),
+        (["+2", "2 ", "1e3"], ["+2", "2 ", "1e3"]),
+        (["1234567"], ["1234567"]),
+        ([""], ["emptyFrame"]),
+        (["2", ""], ["…", "emptyFrame"]),
+    ])
+    func piecesBecomeMessages(frames: [String], expected: [String]) { #expect(receive(frames) == expected) }
+
+    @Test func messagesAreBounded() {
+        #expect(receive([String(repeating: "x", count: 1_001)]) == ["messageTooLarge"])
+        #expect(receive([String(repeating: "x", count: 1_000)]) == [String(repeating: "x", count: 1_000)])
+        let half = String(repeating: "x", count: 600)
+        #expect(receive(["999999", half, half]) == ["…", "…", "messageTooLarge"])
+    }
+
+    // MARK: To clients
+
+    /// The texts of the frames.
+    private func texts(_ frames: ByteBuffer) throws -> [String] {
+        var frames = frames
+        var texts: [String] = []
+        while let first = frames.readInteger(as: UInt8.self), let short = frames.readInteger(as: UInt8.self) {
+            #expect(first == 0x81)
+            let length: Int? =
+                switch short {
+                case 126: frames.readInteger(as: UInt16.self).map { Int($0) }
+                case 127: frames.readInteger(as: UInt64.self).map { Int($0) }
+                default: Int(short)
+                }
+            let text = frames.readBytes(length: try #require(length)) ?? []
+            #expect(text.count == length)
+            texts.append(try #require(String(validating: text, as: UTF8.self)))
+        }
+        return texts
+    }
+
+    @Test(arguments: [1, 125, 126, 16_384]) func shortMessagesAreOneFrame(units: Int) throws {
+        let text = String(repeating: "é", count: units)
+        #expect(try texts(FramePieces.frames(of: Array(text.utf8))) == [text])
+    }
+
+    @Test(arguments: ["x", "é", "鍵", "🛒", "x🛒", "🛒é"], [16_385, 32_768, 100_001, 1_000_000])
+    func longMessagesArePieces(character: String, units: Int) throws {
+        let text = String(repeating: character, count: units / character.utf16.count + 1)
+        let frames = try texts(FramePieces.frames(of: Array(text.utf8)))
+        #expect(Int(try #require(frames.first)) == frames.count - 1)
+        #expect(frames.dropFirst().joined() == text)
+        #expect(frames.dropFirst().allSatisfy { (1...16_384).contains($0.utf16.count) })
+    }
+
+    @Test(arguments: [(16_384, nil), (16_385, "2"), (163_815_617, "9999"), (268_435_456, "9999")])
+    func thereAreAtMostFourDigitsOfPieces(units: Int, number: String?) throws {
+        var frames = ByteBuffer()
+        FramePieces(units: units).begin(&frames)
+        #expect(try texts(frames).first == number)
+    }
+
+    @Test func partsMakeTheSameFrames() async {
+        await FuzzRounds.run("the parts of a message", count: 50) { random, seed in
+            let characters = (0..<Int.random(in: 1...60_000, using: &random)).map { _ in
+                random.pick(["a", "é", "鍵", "🛒"])
+            }
+            let message = Array(characters.joined().utf8)
+            var pieces = FramePieces(units: message.withUnsafeBytes { UTF16Units.count($0) })
+            var frames = ByteBuffer()
+            pieces.begin(&frames)
+            var rest = message[...]
+            while !rest.isEmpty {
+                // Parts may even end within characters.
+                let part = rest.prefix(Int.random(in: 1...20_000, using: &random))
+                rest = rest.dropFirst(part.count)
+                Array(part).withUnsafeBytes { pieces.append($0, to: &frames) }
+            }
+            pieces.end(&frames)
+            #expect(frames == FramePieces.frames(of: message), "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import NIOCore
+@testable import RealtimeAPI
+import RealtimeModel
+import StrictJSON
+import TestSupport
+import Testing
+import TextFormats
+
+/// Long polling over the real port, and the upgrade.
+@Suite(.endsHangs) struct LongPollPortTests {
+    private func begin(_ port: TestPort) async throws -> (client: PortClient, id: String, password: String) {
+        let client = try await port.client()
+        let script = try await client.ask("GET", "/.lp?start=t&ser=1&cb=7&v=5&ns=n").body
+        let words = script.split(separator: "\"")
+        #expect(words.count > 7 && words[3] == "start")
+        return (client, String(words[5]), String(words[7]))
+    }
+
+    private func poll(_ number: Int, _ message: String) -> String {
+        let data = Base64.encode(Array(message.utf8)).replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: ".")
+        return "&seg0=\(number)&ts0=1&d0=\(data)"
+    }
+
+    @Test func messagesGoBothWays() async throws {
+        try await TestPort.run { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let answer = try await client.ask(
+                "GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/","h":""}}}"#))
+            #expect(answer.header("Content-Type") == "application/javascript; charset=utf-8")
+            let data = #"{"t":"d","d":{"a":"d","b":{"p":"","d":null}}}"#
+            let ok = #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":{}}}}"#
+            var seen = answer.body
+            if !seen.contains(ok) { seen += try await client.ask("GET", base).body }
+            #expect(seen.contains(data) && seen.contains(ok))
+            // A held poll is answered by a push.
+            let writer = try await port.socket().client
+            _ = try await writer.request(1, "p", #"{"p":"/y","d":1}"#)
+            seen = ""
+            while !seen.contains(#""y":1"#) { seen = try await client.ask("GET", base).body }
+            try await client.send("GET \(base) HTTP/1.1\r\nHost: h\r\n\r\n")
+            _ = try await writer.request(2, "p", #"{"p":"/x","d":1}"#)
+            #expect(try await client.answer().body.contains(#"{"t":"d","d":{"a":"d","b":{"p":"x","d":1}}}"#))
+            #expect(try await client.ask("GET", "/.lp?dframe=t&id=\(id)&pw=\(password)").status == 200)
+            #expect(try await client.ask("GET", "/.lp?ns=n&id=\(id)&pw=wrong&ser=1").status == 403)
+            #expect(try await client.ask("GET", "/.lp?ns=n&id=none&pw=wrong&ser=1").status == 403)
+        }
+    }
+
+    @Test(arguments: [true, false]) func theEndOfASessionIsNoticed(leavesPage: Bool) async throws {
+        try await TestPort.run {
+            $0.port.hold = .milliseconds(1)
+            if !leavesPage { $0.port.pollSilence = .milliseconds(20) }
+        } _: { port in
+            let register = poll(0, #"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/gone","d":true}}}"#)
+            while true {
+                let (client, id, password) = try await begin(port)
+                let answer = try await client.ask("GET", "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1" + register)
+                // On a slow machine the session has ended before its first poll.
+                guard answer.status == 200 else { continue }
+                if leavesPage {
+                    #expect(try await client.ask("GET", "/.lp?ns=n&id=\(id)&pw=wrong&disconn=t").status == 403)
+                    #expect(try await client.ask("GET", "/.lp?ns=n&id=\(id)&pw=\(password)&disconn=t").status == 200)
+                }
+                break
+            }
+            let watcher = try await port.socket().client
+            let seen = try await watcher.request(1, "q", #"{"p":"/gone","h":""}"#)
+            if seen.first?.contains("null") == true { #expect(try await watcher.message().contains(#""d":true"#)) }
+        }
+    }
+
+    @Test func aWebSocketTakesOver() async throws {
+        try await TestPort.run { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let socket = try await port.client()
+            _ = try await socket.upgrade("v=5&ns=n&s=\(id)")
+            #expect(try await socket.message() == #"{"t":"c","d":{"t":"a","d":{}}}"#)
+            for _ in 0..<2 {
+                try await socket.sendFrame(#"{"t":"c","d":{"t":"p","d":{}}}"#)
+                #expect(try await socket.message() == #"{"t":"c","d":{"t":"o","d":{}}}"#)
+            }
+            try await socket.sendFrame(#"{"t":"c","d":{"t":"a","d":{}}}"#)
+            // This one overtakes the last message by poll.
+            try await socket.sendFrame(#"{"t":"d","d":{"r":2,"a":"g","b":{"p":"/x"}}}"#)
+            try await client.send(
+                "GET \(base)&seg0=0&ts0=1&d0=\(Base64.encode(Array(#"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/x","d":1}}}"#.utf8)).replacing("=", with: "."))"
+                    + "&seg1=1&ts1=1&d1=\(Base64.encode(Array(#"{"t":"c","d":{"t":"n","d":{}}}"#.utf8)).replacing("=", with: ".")) HTTP/1.1\r\nHost: h\r\n\r\n"
+            )
+            #expect(try await client.answer().body.contains(#"{"t":"c","d":{"t":"n","d":{}}}"#))
+            #expect(try await socket.message() == #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#)
+            #expect(try await socket.message() == #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":1}}}"#)
+            #expect(try await client.ask("GET", base).body.contains(#"("close""#))
+            #expect(try await socket.request(3, "s", "{}").count == 1)
+        }
+    }
+
+    @Test func anUnknownSessionIsSentBackToPolling() async throws {
+        try await TestPort.run { port in
+            let socket = try await port.client()
+            _ = try await socket.upgrade("v=5&ns=n&s=none")
+            #expect(try await socket.message() == #"{"t":"c","d":{"t":"r","d":"h"}}"#)
+            #expect(try await socket.frame().opcode == 8)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+@testable import RealtimeAPI
+import TestSupport
+import Testing
+import TextFormats
+
+/// Sessions that poll: requests → what is done.
+@Suite struct LongPollTests {
+    private func lines(_ actions: [LongPollConnection.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .answer(let poll, let script): "\(poll): \(String(decoding: script, as: UTF8.self))"
+            case .receive(let message): "receive \(String(decoding: message, as: UTF8.self))"
+            case .end: "end"
+            case .switchTransport: "switch"
+            }
+        }
+    }
+
+    private func started() -> LongPollConnection {
+        var polling = LongPollConnection(callback: "7")
+        #expect(polling.send(Array(#"{"hello":1}"#.utf8)).isEmpty)
+        let script = String(decoding: polling.start(id: "I", password: "P"), as: UTF8.self)
+        #expect(
+            script
+                == #"parent.window["pLPCommand7"]("start","I","P");parent.window["pRTLPCB7"](0,[{"hello":1}]);"#)
+        return polling
+    }
+
+    /// A message's pieces.
+    private func segments(_ text: String, from number: Int, count: Int = 1) -> [LongPollRequest.Segment] {
+        let data = Base64.encode(Array(text.utf8)).replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: ".")
+        let size = (data.count + count - 1) / count
+        return (0..<count).map { index in
+            let part = data.dropFirst(index * size).prefix(size)
+            return LongPollRequest.Segment(number: number + index, count: count, data: String(part))
+        }
+    }
+
+    @Test func pollsAreHeldUntilThereIsSomething() {
+        var polling = started()
+        #expect(polling.poll(1, []) == [])
+        #expect(polling.isPolled)
+        #expect(lines(polling.send(Array("1".utf8))) == [#"1: parent.window["pRTLPCB7"](1,[1]);"#])
+        #expect(!polling.isPolled)
+        #expect(polling.send(Array("2".utf8)) == [])
+        #expect(polling.send(Array("3".utf8)) == [])
+        #expect(polling.waitingBytes == 2)
+        #expect(lines(polling.poll(2, [])) == [#"2: parent.window["pRTLPCB7"](2,[2,3]);"#])
+        #expect(polling.waitingBytes == 0)
+    }
+
+    @Test func aHeldPollEndsInTimeAndWhenAnotherComes() {
+        var polling = started()
+        _ = polling.poll(1, [])
+        #expect(lines(polling.holdEnded(1)) == ["1: "])
+        #expect(polling.holdEnded(1) == [])
+        _ = polling.poll(2, [])
+        #expect(lines(polling.poll(3, segments("x", from: 0))) == ["2: ", "receive x"])
+        polling.left(3)
+        #expect(!polling.isPolled)
+        #expect(polling.send(Array("1".utf8)) == [])
+    }
+
+    @Test func piecesComeInAnyOrderAndOnce() {
+        var polling = started()
+        let pieces = segments(#"{"é":"🛒?>~"}"#, from: 0, count: 3)
+        #expect(polling.poll(1, [pieces[2]]) == [])
+        #expect(lines(polling.poll(2, [pieces[0], pieces[0]])) == ["1: "])
+        #expect(
+            lines(polling.poll(3, [pieces[1], pieces[0]] + segments("b", from: 3))) == [
+                "2: ", #"receive {"é":"🛒?>~"}"#, "receive b",
+            ])
+        #expect(lines(polling.poll(4, segments("old", from: 1))) == ["3: "])
+    }
+
+    @Test func brokenPiecesEndTheSession() {
+        for segment in [
+            LongPollRequest.Segment(number: 0, count: 1, data: "§"), .init(number: 0, count: 1, data: "A"),
+        ] {
+            var polling = started()
+            #expect(lines(polling.poll(1, [segment])) == [#"1: parent.window["pLPCommand7"]("close");"#, "end"])
+            #expect(polling.isEnded)
+        }
+        var polling = LongPollConnection(callback: "7", maxMessageBytes: 30)
+        _ = polling.start(id: "I", password: "P")
+        #expect(lines(polling.poll(1, segments(String(repeating: "x", count: 60), from: 0))).last == "end")
+        var early = started()
+        let far = (1...1_000).map { LongPollRequest.Segment(number: $0, count: 1, data: "") }
+        #expect(lines(early.poll(1, far)).last == "end")
+    }
+
+    @Test func theEndSaysHowManyResponsesThereWere() {
+        var polling = started()
+        _ = polling.poll(1, [])
+        _ = polling.send(Array("1".utf8))
+        _ = polling.send(Array("2".utf8))
+        #expect(polling.end() == [])
+        #expect(lines(polling.poll(2, [])) == [#"2: parent.window["pLPCommand7"]("close",1);"#])
+        var held = started()
+        _ = held.poll(1, [])
+        #expect(lines(held.end()) == [#"1: parent.window["pLPCommand7"]("close");"#])
+        #expect(held.end() == [])
+        #expect(held.send(Array("1".utf8)) == [])
+    }
+
+    @Test func lineBreaksOfOldBrowsersAreEscaped() {
+        var polling = started()
+        _ = polling.poll(1, [])
+        #expect(
+            lines(polling.send(Array("\"a\u{2028}\u{2029}é\u{2027}\"".utf8)))
+                == ["1: parent.window[\"pRTLPCB7\"](1,[\"a\\u2028\\u2029é\u{2027}\"]);"])
+    }
+
+    @Test(arguments: [false, true]) func aWebSocketTakesOver(confirmsFirst: Bool) {
+        var polling = started()
+        _ = polling.poll(1, [])
+        #expect(polling.offerUpgrade() == true)
+        // One at a time.
+        #expect(polling.offerUpgrade() == false)
+        let end = segments(#"{"t":"c","d":{"t":"n","d":{}}}"#, from: 0)
+        let switched = [#"{"t":"c","d":{"t":"n","d":{}}}"#]
+        if confirmsFirst {
+            #expect(polling.confirmUpgrade() == [])
+            #expect(
+                lines(polling.poll(2, end)) == [
+                    "1: ", #"2: parent.window["pRTLPCB7"](1,[\#(switched[0])]);"#, "switch",
+                ])
+        } else {
+            #expect(lines(polling.poll(2, end)) == ["1: "])
+            #expect(
+                lines(polling.confirmUpgrade()) == [#"2: parent.window["pRTLPCB7"](1,[\#(switched[0])]);"#, "switch"])
+        }
+        // A poll that was on its way: the client has everything after response 1.
+        #expect(lines(polling.poll(3, [])) == [#"3: parent.window["pLPCommand7"]("close",1);"#])
+    }
+
+    @Test func aWebSocketThatClosesEarlyChangesNothing() {
+        var polling = started()
+        #expect(polling.offerUpgrade() == true)
+        _ = polling.confirmUpgrade()
+        polling.withdrawUpgrade()
+        _ = polling.poll(1, [])
+        #expect(lines(polling.send(Array("1".utf8))) == [#"1: parent.window["pRTLPCB7"](1,[1]);"#])
+        #expect(polling.offerUpgrade() == true)
+    }
+
+    @Test(arguments: [
+        ("start=t&ser=1&cb=7&v=5&ns=n", LongPollRequest.start(callback: "7", formerSession: nil)),
+        ("start=t&cb=12&ls=F", .start(callback: "12", formerSession: "F")),
+        ("start=t", .invalid), ("start=t&cb=", .invalid), ("start=t&cb=1);alert(1", .invalid),
+        ("start=t&cb=x", .invalid),
+        ("id=I&pw=P&ser=9", .poll(id: "I", password: "P", [])),
+        (
+            "id=I&pw=P&seg0=4&ts0=2&d0=ab.&seg1=5&ts1=2&d1=c",
+            .poll(
+                id: "I", password: "P",
+                [.init(number: 4, count: 2, data: "ab."), .init(number: 5, count: 2, data: "c")])
+        ),
+        ("id=I&pw=P&seg0=4&ts0=2", .invalid), ("id=I&pw=P&seg0=-1&ts0=2&d0=a", .invalid),
+        ("id=I&pw=P&seg0=1&ts0=0&d0=a", .invalid),
+        ("id=I&pw=P&dframe=t", .frame), ("id=I&pw=P&disconn=t", .disconnect(id: "I", password: "P")),
+        ("id=I", .invalid), ("", .invalid),
+    ])
+    func requests(query: String, expected: LongPollRequest) throws {
+        #expect(LongPollRequest(try #require(URLParameters(query[...]))) == expected)
+    }
+}

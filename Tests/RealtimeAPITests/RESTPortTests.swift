@@ -1,0 +1,283 @@
+import NIOCore
+import NIOHTTP1
+@testable import RealtimeAPI
+import RealtimeModel
+import StrictJSON
+import TestSupport
+import Testing
+
+/// REST over the real port: requests → answers.
+@Suite(.endsHangs) struct RESTPortTests {
+    /// Users read and write below their names; `/open` is open.
+    private static let rules = InMemoryRules(
+        mayRead: { principal, path, _ in isAllowed(principal, path) },
+        mayWrite: { principal, target, _, _ in isAllowed(principal, target.path) },
+        isIndexed: { path, index in index.name == "x" })
+
+    private static func isAllowed(_ principal: RealtimePrincipal, _ path: RealtimePath) -> Bool {
+        guard let first = path.keys.first?.string else { return false }
+        guard first != "open", case .client(let auth?) = principal else { return first == "open" }
+        return first == auth.uid
+    }
+
+    @Test(
+        arguments: [
+            (
+                "PUT", "/open/a.json", #"{"b":[1,{".value":2,".priority":3}],"c":null}"#, 200,
+                #"{"b":[1,{".value":2,".priority":3}]}"#
+            ),
+            ("PATCH", "/open/a.json", #"{"b/c":1,"d":null}"#, 200, #"{"b/c":1,"d":null}"#),
+            ("DELETE", "/open/a.json", nil, 200, "null"), ("GET", "/open/a.json", nil, 200, "null"),
+            ("PUT", "/open/a.json?print=silent", "1", 204, ""),
+            ("PUT", "/open/a.json", "", 400, "{\n  \"error\" : \"Error: No data supplied.\"\n}\n"),
+            (
+                "PUT", "/open/a.json", "{", 400,
+                "{\n  \"error\" : \"Invalid data; couldn't parse JSON object, array, or value.\"\n}\n"
+            ),
+            (
+                "PATCH", "/open/a.json", "[1]", 400,
+                "{\n  \"error\" : \"Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?\"\n}\n"
+            ),
+            (
+                "PUT", "/open/a.json", "{\n \"a.b\":1}", 400,
+                "{\n  \"error\" : \"Invalid data; couldn't parse key beginning at 2:2. Key value can't be empty or contain $ # [ ] / or .\"\n}\n"
+            ),
+            ("PUT", "/secret.json", "1", 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            ("GET", "/secret.json?auth=x", nil, 401, "{\n  \"error\" : \"Could not parse auth token.\"\n}\n"),
+            ("GET", "/u.json?auth=u.9", nil, 200, "null"),
+            ("GET", "/v.json?auth=u.9", nil, 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            // In a URL it isn't the owner.
+            ("GET", "/u.json?access_token=owner", nil, 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            ("GET", "/u.json?auth_variable_override=null", nil, 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            ("PUT", "/open/a.json?disableTriggers=true", "1", 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            ("GET", "/.settings/rules.json", nil, 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+            ("GET", "/open", nil, 404, "append .json to your request URI to use the REST API."),
+            (
+                "GET", "/open/a.json?orderBy=%22y%22", nil, 400,
+                "{\n  \"error\" : \"Index not defined, add \\\".indexOn\\\": \\\"y\\\", for path \\\"/open/a\\\", to the rules\"\n}\n"
+            ),
+            // Before that, the rules.
+            ("GET", "/secret.json?orderBy=%22y%22", nil, 401, "{\n  \"error\" : \"Permission denied\"\n}\n"),
+        ] as [(String, String, String?, Int, String)])
+    func requests(method: String, uri: String, body: String?, status: Int, expected: String) async throws {
+        try await TestPort.run(rules: Self.rules) { port in
+            let client = try await port.client()
+            let answer = try await client.ask(method, uri, body: body)
+            #expect(answer.status == status)
+            #expect(answer.body == expected)
+            #expect(answer.header("Access-Control-Allow-Origin") == "*")
+            // The connection goes on.
+            #expect(try await client.ask("GET", "/open/zzz.json").body == "null")
+        }
+    }
+
+    @Test func preflightsAllowWhatIsAsked() async throws {
+        try await TestPort.run { port in
+            let answer = try await port.client().ask(
+                "OPTIONS", "/a.json",
+                [
+                    "Origin: https://app.example", "Access-Control-Request-Method: PUT",
+                    "Access-Control-Request-Headers: a, b",
+                ])
+            #expect(answer.status == 204)
+            #expect(answer.header("Access-Control-Allow-Origin") == "https://app.example")
+            #expect(answer.header("Access-Control-Allow-Headers") == "a, b")
+            #expect(answer.header("Access-Control-Allow-Methods")?.contains("PATCH") == true)
+        }
+    }
+
+    @Test func conditionsAndTheirTags() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            let first = try await client.ask("PUT", "/a.json", ["if-match: null_etag"], body: "1")
+            let tag = try #require(first.header("ETag"))
+            #expect(try await client.ask("GET", "/a.json", ["X-Firebase-ETag: true"]).header("ETag") == tag)
+            let stale = try await client.ask("PUT", "/a.json", ["if-match: null_etag"], body: "2")
+            #expect((stale.status, stale.body, stale.header("ETag")) == (412, "1", tag))
+            let same = try await client.ask("GET", "/a.json", ["if-none-match: \(tag)"])
+            #expect((same.status, same.body) == (304, ""))
+            #expect(try await client.ask("DELETE", "/a.json", ["if-match: \(tag)"]).header("ETag") == "null_etag")
+        }
+    }
+
+    @Test func printingDownloadsAndCallbacks() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            _ = try await client.ask("PUT", "/a.json", body: #"{"b":[1,2]}"#)
+            #expect(try await client.ask("GET", "/a.json?print=pretty").body == "{\n  \"b\" : [\n    1,\n    2\n  ]\n}")
+            #expect(try await client.ask("GET", "/a.json?print=silent").status == 204)
+            #expect(
+                try await client.ask("GET", "/a.json?download=a%22%0d%0ab.json").header("Content-Disposition")
+                    == "attachment; filename=\"ab.json\"")
+            let script = try await client.ask("GET", "/a.json?callback=f.g")
+            #expect(script.body == #"f.g({"b":[1,2]});"#)
+            #expect(script.header("Content-Type")?.hasPrefix("application/javascript") == true)
+            #expect(try await client.ask("GET", "/.json?shallow=true").body == #"{"a":true}"#)
+            let head = "HEAD /a.json HTTP/1.1\r\nHost: h\r\n\r\nGET /a/b/0.json HTTP/1.1\r\nHost: h\r\n\r\n"
+            try await client.send(head)
+            #expect(try await client.text(through: "\r\n\r\n").contains("Content-Length: 11"))
+            #expect(try await client.answer().body == "1")
+        }
+    }
+
+    @Test func largeValuesAreStreamed() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            let text = String(repeating: "é🛒x", count: 100_000)
+            let put = try await client.ask("PUT", "/a.json", body: #"{"b":"\#(text)"}"#)
+            #expect(put.status == 200)
+            let get = try await client.ask("GET", "/a.json")
+            #expect(get.header("Transfer-Encoding") == "chunked")
+            #expect(get.body == #"{"b":"\#(text)"}"#)
+            #expect(
+                try await client.ask("GET", "/a.json?print=pretty&callback=f").body == "f({\n  \"b\" : \"\(text)\"\n});"
+            )
+        }
+    }
+
+    @Test func bodiesAreBounded() async throws {
+        try await TestPort.run {
+            $0.port.bodyBytes = 1_000
+        } _: { port in
+            let client = try await port.client()
+            let answer = try await client.ask("PUT", "/a.json", body: "\"\(String(repeating: "x", count: 2_000))\"")
+            #expect(answer.status == 400)
+            #expect(answer.body.contains("Data to write exceeds the maximum size"))
+            try await client.waitForEnd()
+            let chunked = try await port.client()
+            try await chunked.send("PUT /a.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try await chunked.send("7d0\r\n\(String(repeating: "x", count: 2_000))\r\n0\r\n\r\n")
+            #expect(try await chunked.answer().status == 400)
+        }
+    }
+
+    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            let request = "PUT /a.json HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n"
+            try await client.send((1...9).map { request + "\($0)" }.joined())
+            for number in 1...9 { #expect(try await client.answer().body == "\(number)") }
+        }
+    }
+
+    @Test func oldClientsAreAnswered() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            try await client.send("GET /a.json HTTP/1.0\r\n\r\n")
+            let answer = try await client.answer()
+            #expect(answer.body == "null")
+            try await client.waitForEnd()
+        }
+    }
+
+    @Test func refusedHeadsReachNoDatabase() async throws {
+        try await TestPort.run {
+            $0.refusal = { _ in .init(status: .misdirectedRequest, message: "not here") }
+        } _: { port in
+            #expect(try await port.client().ask("GET", "/a.json").body == "{\n  \"error\" : \"not here\"\n}\n")
+            let client = try await port.client()
+            #expect(try await client.upgrade().hasPrefix("HTTP/1.1 421"))
+        }
+    }
+
+    // MARK: Streams
+
+    private func stream(_ port: TestPort, _ uri: String) async throws -> PortClient {
+        let client = try await port.client()
+        try await client.send("GET \(uri) HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n")
+        return client
+    }
+
+    /// The next event, without the chunk around it.
+    private func event(_ client: PortClient) async throws -> String {
+        _ = try await client.text(through: "event: ")
+        return String(try await client.text(through: "\n\n").dropLast(2))
+    }
+
+    @Test func streamsBeginWithTheValueAndHaveItsChanges() async throws {
+        try await TestPort.run { port in
+            let writer = try await port.client()
+            _ = try await writer.ask("PUT", "/a.json", body: #"{"b":{"c":1,"x":0},"d":{".value":2,".priority":3}}"#)
+            let stream = try await stream(port, "/a.json")
+            #expect(try await stream.text(through: "\r\n\r\n").contains("text/event-stream"))
+            #expect(
+                try await event(stream)
+                    == #"put\ndata: {"path":"/","data":{"b":{"c":1,"x":0},"d":2}}"#.replacing(#"\n"#, with: "\n"))
+            _ = try await writer.ask("PUT", "/a/b/c.json", body: "5")
+            #expect(try await event(stream) == "put\ndata: {\"path\":\"/b/c\",\"data\":5}")
+            // Priorities aren't seen.
+            _ = try await writer.ask("PUT", "/a/b/.priority.json", body: "4")
+            _ = try await writer.ask("PATCH", "/a.json", body: #"{"b/c":6,"e":7}"#)
+            let patch = try await event(stream)
+            #expect(patch == "patch\ndata: {\"path\":\"/\",\"data\":{\"b/c\":6,\"e\":7}}")
+            _ = try await writer.ask("DELETE", "/.json")
+            #expect(try await event(stream) == "put\ndata: {\"path\":\"/\",\"data\":null}")
+        }
+    }
+
+    @Test func streamsOfLargeValues() async throws {
+        try await TestPort.run { port in
+            let text = String(repeating: "x", count: 100_000)
+            _ = try await port.client().ask("PUT", "/a.json", body: "\"\(text)\"")
+            let stream = try await stream(port, "/a.json")
+            _ = try await stream.text(through: "event: put")
+            let event = try await stream.text(through: "\n\n")
+            // Chunks' lengths are in between.
+            #expect(event.filter { $0 == "x" }.count == 100_000)
+            #expect(event.hasSuffix("}\n\n"))
+        }
+    }
+
+    @Test func streamsEndWithTheirToken() async throws {
+        try await TestPort.run(rules: Self.rules) { port in
+            let stream = try await stream(port, "/u.json?auth=u.0")
+            #expect(try await event(stream).hasPrefix("put"))
+            #expect(try await event(stream) == "auth_revoked\ndata: credential is no longer valid")
+        }
+    }
+
+    @Test func streamsEndWhenTheRulesChange() async throws {
+        let isOpen = OpenFlag()
+        let rules = InMemoryRules(
+            mayRead: { _, _, _ in isOpen.isSet }, mayWrite: { _, _, _, _ in true }, isIndexed: { _, _ in true })
+        try await TestPort.run(rules: rules) { port in
+            let stream = try await stream(port, "/a.json")
+            #expect(try await event(stream).hasPrefix("put"))
+            isOpen.clear()
+            let upload = try await port.client().ask(
+                "PUT", "/.settings/rules.json", ["Authorization: Bearer owner"], body: "{}")
+            #expect(upload.body == #"{"status":"ok"}"#)
+            #expect(try await event(stream) == "cancel\ndata: null")
+            #expect(try await self.stream(port, "/a.json").answer().status == 401)
+        }
+    }
+
+    @Test func streamsShowThatTheyLive() async throws {
+        try await TestPort.run {
+            $0.port.keepAlive = .milliseconds(1)
+        } _: { port in
+            let stream = try await stream(port, "/a.json")
+            #expect(try await event(stream).hasPrefix("put"))
+            #expect(try await event(stream) == "keep-alive\ndata: null")
+        }
+    }
+
+    // MARK: Settings
+
+    @Test func settingsAndDatabases() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            let owner = ["Authorization: Bearer owner"]
+            let broken = try await client.ask("PUT", "/.settings/rules.json", owner, body: "x")
+            #expect((broken.status, broken.body) == (400, "{\n  \"error\" : \"1:1: Rules are an object.\\n\"\n}\n"))
+            #expect(try await client.ask("PUT", "/.settings/rules.json?dryRun=true", owner, body: "{ }").status == 200)
+            #expect(try await client.ask("GET", "/.settings/rules.json", owner).body == "{}")
+            _ = try await client.ask("PUT", "/.settings/rules.json", owner, body: "{ }")
+            #expect(try await client.ask("GET", "/.settings/rules.json", owner).body == "{ }")
+            #expect(try await client.ask("GET", "/.settings/none.json", owner).status == 404)
+            _ = try await client.ask("GET", "/.json?ns=m")
+            #expect(
+                try await client.ask("GET", "/.inspect/databases.json", owner).body == #"[{"name":"m"},{"name":"n"}]"#)
+        }
+    }
+}

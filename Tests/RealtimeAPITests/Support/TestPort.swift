@@ -1,0 +1,59 @@
+import Logging
+import NIOCore
+import NIOPosix
+@testable import RealtimeAPI
+import RealtimeModel
+import StrictJSON
+
+/// A port on databases in memory, for one test.
+final class TestPort: Sendable {
+    let service: InMemoryService
+    private let port: RealtimePort
+
+    var number: Int { port.port }
+
+    /// - Parameter change: changes what the port is made of.
+    private init(_ rules: InMemoryRules, _ change: (inout RealtimeParts) -> Void) async throws {
+        service = InMemoryService(rules: rules)
+        // A token is the user's name, and the seconds until it ends.
+        let credentials = RealtimeCredentials(isDevelopment: true) { token, completion in
+            let words = token.split(separator: ".")
+            guard words.count == 2, let seconds = Int64(words[1]) else { return completion(.failure(.invalidToken)) }
+            let auth = RealtimeAuth(uid: String(words[0]), claims: ["exp": .integer(seconds)])
+            completion(.success(.init(.client(auth), until: 1_700_000_000 + seconds)))
+        }
+        var parts = RealtimeParts(
+            service: service, credentials: credentials, defaultDatabase: "n", now: { 1_700_000_000_000 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        change(&parts)
+        port = try await RealtimePort.start(
+            parts, group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0, grace: .milliseconds(100))
+    }
+
+    /// Runs a body with a port, and stops the port.
+    static func run(
+        rules: InMemoryRules = .open, _ change: (inout RealtimeParts) -> Void = { _ in },
+        _ body: (TestPort) async throws -> Void
+    ) async throws {
+        let port = try await TestPort(rules, change)
+        do {
+            try await body(port)
+        } catch {
+            try await port.port.stop()
+            throw error
+        }
+        try await port.port.stop()
+    }
+
+    func client(isReading: Bool = true) async throws -> PortClient {
+        try await PortClient(port: number, isReading: isReading)
+    }
+
+    /// A client with an open WebSocket, after the handshake.
+    func socket(_ query: String = "v=5&ns=n") async throws -> (client: PortClient, session: String) {
+        let client = try await client()
+        _ = try await client.upgrade(query)
+        let hello = try JSONValue(parsing: Array(try await client.message().utf8))
+        return (client, hello["d"]?["d"]?["s"]?.stringValue ?? "")
+    }
+}

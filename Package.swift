@@ -297,7 +297,9 @@ let package = Package(
         .target(
             name: "RealtimeAPI",
             dependencies: [
-                "StrictJSON", "TextFormats", "Sharing", "RealtimeModel",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "RealtimeModel", "SecurityRules",
+                "CommitPipeline",
+                "RealtimeStore",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: nio),
@@ -367,9 +369,10 @@ let package = Package(
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "MailTransfer", "IdentityProvider", "AppCheck",
-                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
-                "ControlAPI",
+                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "RealtimeStore", "RealtimeAPI", "EventsAPI",
+                "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -818,7 +821,8 @@ let package = Package(
         .testTarget(
             name: "RealtimeAPITests",
             dependencies: [
-                "StrictJSON", "TextFormats", "RealtimeModel", "RealtimeAPI", "TestSupport",
+                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "StorageEngine", "CommitPipeline",
+                "RealtimeModel", "RealtimeStore", "RealtimeAPI", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),

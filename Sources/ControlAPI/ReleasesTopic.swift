@@ -22,12 +22,12 @@ package struct ReleasesTopic: ControlTopic {
             return try await convertingErrors {
                 try await deployments.prepare(
                     bundle: bundle, executable: executable, source: source, user: user, as: release,
-                    with: RulesSource(rules: parameters["rules"], indexes: parameters["indexes"]))
+                    with: RulesSource(parameters))
             }
         }
         routes.answer("releases/prepare-rules") { parameters in
             let user = try parameters.required("user")
-            let files = RulesSource(rules: parameters["rules"], indexes: parameters["indexes"])
+            let files = RulesSource(parameters)
             return try await convertingErrors { try await deployments.prepareRules(files, user: user) }
         }
         routes.answer("releases/activate") { parameters in
@@ -80,5 +80,12 @@ package struct ReleasesTopic: ControlTopic {
         } catch {
             throw DocumentError(.failedPrecondition, "\(error)")
         }
+    }
+}
+
+extension RulesSource {
+    fileprivate init(_ parameters: ControlParameters) {
+        self.init(
+            rules: parameters["rules"], indexes: parameters["indexes"], databaseRules: parameters["databaseRules"])
     }
 }

@@ -59,18 +59,21 @@ package struct RulesPlan: Codable, Equatable, Sendable {
     /// The deployed release; nil if there is none.
     package var current: String?
     package var lines: [Line]
+    /// Of the Realtime Database's rules.
+    package var databaseLines: [Line]
     package var addedIndexes: [String]
     package var removedIndexes: [String]
     /// What is doubtful in the rules, each with its place.
     package var warnings: [String]
 
     package init(
-        release: String, current: String?, lines: [Line], addedIndexes: [String], removedIndexes: [String],
-        warnings: [String]
+        release: String, current: String?, lines: [Line], databaseLines: [Line] = [], addedIndexes: [String],
+        removedIndexes: [String], warnings: [String]
     ) {
         self.release = release
         self.current = current
         self.lines = lines
+        self.databaseLines = databaseLines
         self.addedIndexes = addedIndexes
         self.removedIndexes = removedIndexes
         self.warnings = warnings

@@ -4,17 +4,6 @@ import HostConfiguration
 import Logging
 import SecurityRules
 
-/// The files of rules and indexes to be deployed; what has none stays as it is served.
-package struct RulesSource: Sendable {
-    package var rules: String?
-    package var indexes: String?
-
-    package init(rules: String?, indexes: String?) {
-        self.rules = rules
-        self.indexes = indexes
-    }
-}
-
 /// Rules and indexes to be served from now on.
 struct RulesChange: Sendable {
     var rules: ProjectRules
@@ -28,10 +17,11 @@ struct RulesChange: Sendable {
 }
 
 extension DeploymentService {
+    /// - Parameter files: what has none stays as it is served.
     /// - Returns: nil if there is nothing to deploy, or it is deployed already.
     func rulesPlan(of files: RulesSource?, _ user: String) async throws -> RulesPlan? {
         guard let files else { return nil }
-        let loaded = try ProjectRules.load(rules: files.rules, indexes: files.indexes)
+        let loaded = try ProjectRules(loading: files)
         guard !loaded.isEmpty else { return nil }
         let served = parts.rules.current
         let next = served.overlaid(by: loaded)
@@ -43,24 +33,24 @@ extension DeploymentService {
             return nil
         }
         let record = try await parts.releases.addRules(
-            next, source: [files.rules, files.indexes].compactMap(\.self).joined(separator: ", "), creator: user,
-            at: parts.now().rfc3339)
+            next, source: files.paths.joined(separator: ", "), creator: user, at: parts.now().rfc3339)
         let (old, new) = (served.indexes?.summaries ?? [], next.indexes?.summaries ?? [])
         return RulesPlan(
             release: record.id, current: current,
-            lines: Self.lines(from: served.rules?.ruleset, to: next.rules?.ruleset),
+            lines: Self.lines(from: served.rules?.source, to: next.rules?.source),
+            databaseLines: Self.lines(from: served.databaseRules?.source, to: next.databaseRules?.source),
             addedIndexes: new.subtracting(old).sorted(), removedIndexes: old.subtracting(new).sorted(),
-            warnings: loaded.rules?.warnings ?? [])
+            warnings: loaded.warnings)
     }
 
     /// More lines than this aren't compared: that takes memory by their square.
     private static let maxComparedLines = 2000
 
     /// The lines that differ, in their order. Of very many only the new ones.
-    private static func lines(from before: Ruleset?, to after: Ruleset?) -> [RulesPlan.Line] {
-        func lines(_ ruleset: Ruleset?) -> [ArraySlice<UInt8>] {
-            guard let source = ruleset?.source else { return [] }
-            return source.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+    private static func lines(from before: [UInt8]?, to after: [UInt8]?) -> [RulesPlan.Line] {
+        func lines(_ source: [UInt8]?) -> [ArraySlice<UInt8>] {
+            guard let source else { return [] }
+            return source.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
                 $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0
             }
         }
@@ -117,7 +107,7 @@ extension DeploymentService {
 
     /// What the host serves without a deployment.
     func files() throws(ConfigurationError) -> ProjectRules {
-        try ProjectRules.load(rules: parts.configuration.rules, indexes: parts.configuration.indexes)
+        try ProjectRules(loading: RulesSource(parts.configuration))
     }
 
     func replaceRules(

@@ -20,20 +20,22 @@ struct RulesRecord: Codable, Equatable, Sendable {
     var source: String
 }
 
-/// Releases of rules and indexes: `releases/rules/ID/` has the files that there are of `firestore.rules` and
-/// `firestore.indexes.json`, and `release.json`.
+/// Releases of rules and indexes: `releases/rules/ID/` has the files that there are of `firestore.rules`,
+/// `firestore.indexes.json` and `database.rules.json`, and `release.json`.
 extension ReleaseStore {
     private static let name = HostConfiguration.rulesName
     private static let rulesFile = "firestore.rules"
     private static let indexFile = "firestore.indexes.json"
+    private static let databaseRulesFile = "database.rules.json"
 
     /// Stores rules and indexes as a draft.
     ///
     /// - Returns: the stored record. If there already is a release with the same content, its record.
     func addRules(_ rules: ProjectRules, source: String, creator: String, at time: String) async throws -> RulesRecord {
         var files: [(name: String, bytes: [UInt8])] = []
-        if let rules = rules.rules { files.append((Self.rulesFile, rules.ruleset.source.bytes)) }
+        if let rules = rules.rules { files.append((Self.rulesFile, rules.source)) }
         if let indexes = rules.indexes { files.append((Self.indexFile, indexes.source)) }
+        if let rules = rules.databaseRules { files.append((Self.databaseRulesFile, rules.source)) }
         let size = files.reduce(0) { $0 + $1.bytes.count }
         return try await Self.runBlocking { [files] in
             let draft = try makeDraft(of: Self.name)
@@ -80,7 +82,10 @@ extension ReleaseStore {
                 let file = path + "/" + name
                 return FileManager.default.fileExists(atPath: file) ? file : nil
             }
-            return try ProjectRules.load(rules: file(Self.rulesFile), indexes: file(Self.indexFile))
+            return try ProjectRules(
+                loading: RulesSource(
+                    rules: file(Self.rulesFile), indexes: file(Self.indexFile),
+                    databaseRules: file(Self.databaseRulesFile)))
         } catch {
             throw ReleaseError("the release \(id) of the rules is damaged: \(error)")
         }

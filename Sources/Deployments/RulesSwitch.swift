@@ -13,17 +13,23 @@ package final class RulesSwitch: Sendable {
     private let isDevelopment: Bool
     private let logger: Logger
     private let served: Mutex<(rules: ProjectRules, release: String?)>
+    private let databaseRules: @Sendable (RulesFile<DatabaseRules>?) -> Void
 
     /// - Parameters:
     ///   - clients: decides by the rules that are served.
     ///   - first: what is served first. Its indexes are configured by ``begin(_:)``.
-    package init(_ clients: ClientRules, _ first: ServedRules, isDevelopment: Bool, logger: Logger) {
+    ///   - databaseRules: called with the Realtime Database's rules, by ``begin(_:)`` and whenever they change.
+    package init(
+        _ clients: ClientRules, _ first: ServedRules, isDevelopment: Bool, logger: Logger,
+        databaseRules: @escaping @Sendable (RulesFile<DatabaseRules>?) -> Void
+    ) {
         self.clients = clients
         self.isDevelopment = isDevelopment
         self.logger = logger
+        self.databaseRules = databaseRules
         served = Mutex((first.rules, first.release))
         clients.replace(state(of: first.rules))
-        for warning in first.rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
+        for warning in first.rules.warnings { logger.notice("\(warning)") }
     }
 
     package var current: ProjectRules { now.rules }
@@ -41,14 +47,17 @@ package final class RulesSwitch: Sendable {
         return now
     }
 
-    package func begin(_ store: DocumentStore) { store.configure(current.indexes ?? IndexFile(), logger: logger) }
+    package func begin(_ store: DocumentStore) {
+        store.configure(current.indexes ?? IndexFile(), logger: logger)
+        databaseRules(current.databaseRules)
+    }
 
     /// Serves other rules and indexes. The host doesn't wait for the indexes' builds: until they are done, queries run
     /// without them.
     ///
     /// - Parameter release: the id; nil for the files of `functions.json`.
     package func serve(_ rules: ProjectRules, release: String?, in store: DocumentStore) {
-        let hasOtherRules = rules.rules?.ruleset.source.bytes != current.rules?.ruleset.source.bytes
+        let hasOtherRules = rules.rules?.source != current.rules?.source
         // Within the lock, so that what is served last is also what decides.
         let before = served.withLock { served in
             let before = served.rules
@@ -58,6 +67,10 @@ package final class RulesSwitch: Sendable {
         }
         if rules.indexes?.source != before.indexes?.source {
             store.configure(rules.indexes ?? IndexFile(), logger: logger)
+        }
+        if rules.databaseRules?.source != before.databaseRules?.source {
+            databaseRules(rules.databaseRules)
+            for warning in rules.databaseRules?.warnings ?? [] { logger.notice("\(warning)") }
         }
         guard hasOtherRules else { return }
         for warning in rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
@@ -91,7 +104,7 @@ package struct ServedRules: Sendable {
             }
         }
         return ServedRules(
-            rules: try ProjectRules.load(rules: configuration.rules, indexes: configuration.indexes), release: nil)
+            rules: try ProjectRules(loading: RulesSource(configuration)), release: nil)
     }
 }
 

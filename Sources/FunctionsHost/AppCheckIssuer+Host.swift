@@ -51,6 +51,7 @@ extension AppCheckGate.Mode {
 /// The gates of the ports beside that of functions; nil for those that demand nothing.
 struct AppCheckGates: Sendable {
     let firestore: AppCheckGate?
+    let database: AppCheckGate?
     let auth: AppCheckGate?
 
     init(_ configuration: HostConfiguration.AppCheck, verifier: TokenVerifier) {
@@ -60,6 +61,7 @@ struct AppCheckGates: Sendable {
                 AppCheckGate.Mode(mode), figures: AppCheckFigures(service: service), verifier: verifier)
         }
         firestore = gate(configuration.firestore, "firestore")
+        database = gate(configuration.database, "database")
         auth = gate(configuration.auth, "auth")
     }
 }

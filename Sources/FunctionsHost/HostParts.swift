@@ -11,6 +11,8 @@ import HostConfiguration
 import HostProcess
 import IdentityProvider
 import SecurityRules
+import RealtimeAPI
+package import RealtimeStore
 import ServiceAccounts
 import Sharing
 import TokenVerification
@@ -31,6 +33,8 @@ package struct HostParts: Sendable {
     let rules: RulesSwitch
     let loadedRules: RulesWatch.Stamp
     let users: UserStore
+    package let trees: RealtimeStore
+    let databases: StoreRealtimeService
     let signInAddress: SignInAddress
     let signInConfiguration: SignInConfiguration
     /// Nil in production where Google issues the users' tokens.
@@ -84,6 +88,10 @@ package struct HostParts: Sendable {
                 engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration,
                 commits: configuration.store.commitConfiguration)
             users = try UserStore(on: store.pipeline, project: configuration.project)
+            var treeConfiguration = RealtimeStoreConfiguration()
+            treeConfiguration.createsNamespaces = isDevelopment
+            treeConfiguration.limits.maxQueryNodes = configuration.database.unindexedNodes
+            trees = try RealtimeStore(on: store.pipeline, configuration: treeConfiguration)
             try store.start()
         } catch {
             try? engine.close()
@@ -129,9 +137,13 @@ package struct HostParts: Sendable {
                 recordsAllCalls: configuration.logs.calls),
             tokens: tokens,
             limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
+        let databases = StoreRealtimeService(
+            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, logger: logger,
+            now: { Timestamp.wallClock().microseconds / 1000 })
+        self.databases = databases
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
-            logger: logger)
+            logger: logger, databaseRules: { databases.serve($0?.ruleset) })
         rules.begin(store)
     }
 

@@ -14,6 +14,8 @@ import Gateway
 package import HostConfiguration
 package import HostProcess
 import IdentityProvider
+import RealtimeAPI
+import RealtimeStore
 import ServiceAccounts
 import TokenVerification
 import StorageEngine
@@ -39,6 +41,7 @@ package final class HostServer: Sendable {
         package var host: String
         package var functions: Int
         package var firestore: Int
+        package var database: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
         /// Nil in production, where only functions enqueue tasks and publish events.
@@ -52,6 +55,7 @@ package final class HostServer: Sendable {
     private let served: ReleaseSwitch
     private let deployments: DeploymentService
     private let gateway: Gateway
+    private let database: RealtimePort
     private let events: EventService
     /// How the codes of sign-in reach users.
     private let delivery: MessageDelivery
@@ -129,6 +133,10 @@ package final class HostServer: Sendable {
                 directory: isEphemeral ? nil : parts.directory.path, logger: logger)
             gateway = try await Self.gateway(
                 configuration, parts: parts, routes: first.routes, tls: tls, logger: logger)
+            try await Self.openDatabases(configuration, parts)
+            database = try await DatabasePort(
+                configuration: configuration, parts: parts, apps: apps.database, logger: logger
+            ).start { [tls] in try tls?.secure($0, .http1) }
             served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
             deployments = DeploymentService(
                 DeploymentService.Parts(
@@ -155,6 +163,7 @@ package final class HostServer: Sendable {
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
+        let databasePort = database.port
         let servesEventsAPI = configuration.mode == .development
         let logCgroups = parts.serving.logCgroups
         let signInAddress = parts.signInAddress
@@ -164,7 +173,7 @@ package final class HostServer: Sendable {
             onReady(
                 Addresses(
                     scheme: listen.tls == nil ? "http" : "https", host: listen.host, functions: functionsPort,
-                    firestore: ports["firestore"] ?? 0,
+                    firestore: ports["firestore"] ?? 0, database: databasePort,
                     auth: ports["auth"], events: ports["events"]))
         }
         let servers = PortServers(
@@ -191,7 +200,11 @@ package final class HostServer: Sendable {
             configuration: configuration, parts: parts, webChannel: webChannel, figures: figures,
             apps: apps.firestore)
         services += firestore.services(servers)
-        services += [MemoryTrim(), gateway, schedules, controlServer(toolkit), events, deployments]
+        services.append(
+            FormerSessions(
+                databases: parts.databases, start: Timestamp.wallClock().microseconds / 1000,
+                pause: .seconds(configuration.database.disconnectSeconds)))
+        services += [MemoryTrim(), gateway, database, schedules, controlServer(toolkit), events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(
@@ -270,6 +283,12 @@ package final class HostServer: Sendable {
         }
     }
 
+    /// Creates the databases that functions.json names, and serves those that were used before.
+    private static func openDatabases(_ configuration: HostConfiguration, _ parts: HostParts) async throws {
+        try await parts.trees.declare(configuration.databaseNames)
+        try await parts.databases.restore()
+    }
+
     /// Moves the users that an earlier version kept in a file of their own.
     private static func takeOverUsers(_ parts: HostParts, _ logger: Logger) async throws {
         do {
@@ -314,7 +333,9 @@ package final class HostServer: Sendable {
         return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
             + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
             + AppCheckFigures.metrics(
-                [parts.serving.verifiers.appCheckGate, apps.firestore, apps.auth].compactMap { $0?.figures })
+                [parts.serving.verifiers.appCheckGate, apps.firestore, apps.database, apps.auth].compactMap {
+                    $0?.figures
+                })
     }
 
     private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {

@@ -32,7 +32,7 @@ struct RulesWatch: Service {
     private static let interval = Duration.milliseconds(500)
 
     static func files(of configuration: HostConfiguration) -> [String] {
-        [configuration.rules, configuration.indexes].compactMap(\.self)
+        RulesSource(configuration).paths
     }
 
     func run() async throws {
@@ -43,7 +43,7 @@ struct RulesWatch: Service {
             guard stamp != known else { continue }
             known = stamp
             do {
-                let changed = try ProjectRules.load(rules: configuration.rules, indexes: configuration.indexes)
+                let changed = try ProjectRules(loading: RulesSource(configuration))
                 rules.serve(changed, release: nil, in: store)
                 logger.notice("the rules have changed", metadata: ["rules": .array(files.map { "\($0)" })])
             } catch {

@@ -1,12 +1,18 @@
 /// The keys of `functions.json`. A test compares them with the published schema.
 enum ConfigurationKeys {
     static let root = [
-        "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
+        "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "databaseRules", "database",
+        "bundles", "functions", "limits",
         "alerts", "releases", "logs", "params", "secrets", "clients", "auth", "appCheck",
         "environments",
     ]
-    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts", "tls"]
+    static let listen = [
+        "host", "functions", "firestore", "database", "auth", "events", "trustedProxies", "hosts", "tls",
+    ]
     static let tls = ["certificate", "key"]
+    static let database = [
+        "namespaces", "disconnectSeconds", "listens", "waitingRequests", "unreadPushes", "message", "unindexedNodes",
+    ]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
     static let function = [
@@ -35,7 +41,7 @@ enum ConfigurationKeys {
     static let attempts = ["perAccount", "perAddress"]
     static let appCheck = ["apps", "enforce"]
     static let appCheckApp = ["debugTokens", "ttlSeconds"]
-    static let appCheckServices = ["functions", "firestore", "auth"]
+    static let appCheckServices = ["functions", "firestore", "database", "auth"]
     static let alerts = ["webhook"]
     static let releases = ["keep"]
     static let logs = ["calls", "level", "days", "mebibytes"]

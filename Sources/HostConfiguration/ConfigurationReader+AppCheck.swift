@@ -9,7 +9,7 @@ extension ConfigurationReader {
             let services = self.object(node, key: "appCheck.enforce", known: ConfigurationKeys.appCheckServices)
         {
             let modes: [(String, WritableKeyPath<HostConfiguration.AppCheck, HostConfiguration.AppCheck.Mode>)] = [
-                ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth),
+                ("functions", \.functions), ("firestore", \.firestore), ("database", \.database), ("auth", \.auth),
             ]
             for (name, field) in modes {
                 if let mode = services[name].flatMap({ choice($0, HostConfiguration.AppCheck.Mode.self) }) {

@@ -18,7 +18,8 @@ extension ConfigurationReader {
         if let node = object["hosts"] { listen.hosts = hosts(node) }
         if let node = object["tls"] { listen.tls = tls(node) }
         let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
-            ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
+            ("functions", \.functions), ("firestore", \.firestore), ("database", \.database),
+            ("auth", \.auth), ("events", \.events),
         ]
         for (key, field) in ports {
             if let node = object[key], let port = integer(node, 0...65535, "a port") { listen[keyPath: field] = port }

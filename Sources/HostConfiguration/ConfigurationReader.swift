@@ -94,6 +94,8 @@ package struct ConfigurationReader {
         if let store = object["store"] { configuration.store = self.store(store) }
         configuration.rules = object["rules"].flatMap { readableFile($0) }
         configuration.indexes = object["indexes"].flatMap { readableFile($0) }
+        configuration.databaseRules = object["databaseRules"].flatMap { readableFile($0) }
+        if let node = object["database"] { configuration.database = database(node) }
         if let bundles = object["bundles"] { configuration.bundles = self.bundles(bundles) }
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }

@@ -5,6 +5,7 @@ extension HostConfiguration {
         package var apps: [App] = []
         package var functions = Mode.off
         package var firestore = Mode.off
+        package var database = Mode.off
         package var auth = Mode.off
 
         package init() {}

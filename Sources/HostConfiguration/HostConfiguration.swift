@@ -21,6 +21,9 @@ package struct HostConfiguration: Hashable, Sendable {
     package var rules: String?
     /// The file of the indexes; nil if none is named.
     package var indexes: String?
+    /// The file of the Realtime Database's rules; nil if none is named.
+    package var databaseRules: String?
+    package var database = Database()
     /// In the file's order; names are unique.
     package var bundles: [Bundle]
     /// The operator's overrides of the author's options, by function name. Only the bundles' manifests show whether
@@ -74,6 +77,8 @@ package struct HostConfiguration: Hashable, Sendable {
         package var host = "127.0.0.1"
         package var functions = 5001
         package var firestore = 8080
+        /// The port of the Realtime Database.
+        package var database = 9000
         package var auth = 9099
         /// The port of the API that enqueues tasks and publishes events.
         package var events = 9299
@@ -199,7 +204,8 @@ extension HostConfiguration {
         let keys = [
             ("project", project == other.project), ("mode", mode == other.mode), ("data", data == other.data),
             ("listen", listen == other.listen), ("store", store == other.store), ("rules", rules == other.rules),
-            ("indexes", indexes == other.indexes), ("bundles", bundles == other.bundles),
+            ("indexes", indexes == other.indexes), ("databaseRules", databaseRules == other.databaseRules),
+            ("database", database == other.database), ("bundles", bundles == other.bundles),
             ("functions", functions == other.functions), ("limits", limits == other.limits),
             ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
             ("logs", logs == other.logs), ("clients", clients == other.clients), ("auth", auth == other.auth),

@@ -1,14 +1,15 @@
 package import SecurityRules
 
 /// A file of security rules that can be used.
-package struct RulesFile: Sendable {
+package struct RulesFile<Rules: CompiledRules>: Sendable {
     package let path: String
-    package let ruleset: Ruleset
+    package let ruleset: Rules
 
+    /// - Parameter key: the key of functions.json that names the file.
     /// - Throws: all errors of the file at once, each with its place: `firestore.rules:12:5: expected ';' …`.
-    package static func load(_ path: String) throws(ConfigurationError) -> RulesFile {
+    package static func load(_ path: String, key: String) throws(ConfigurationError) -> RulesFile {
         try RulesFile(
-            try ConfigurationFile.read(path, hint: "create it, or name another one as \"rules\" in functions.json"),
+            try ConfigurationFile.read(path, hint: "create it, or name another one as \"\(key)\" in functions.json"),
             path: path)
     }
 
@@ -22,7 +23,7 @@ package struct RulesFile: Sendable {
             throw failure([.init(place: nil, key: "", message: "the rules aren't text in UTF-8")])
         }
         do {
-            ruleset = try Ruleset(text)
+            ruleset = try Rules(text)
         } catch {
             throw failure(
                 error.diagnostics.filter { $0.severity == .error }.map {
@@ -34,7 +35,7 @@ package struct RulesFile: Sendable {
     }
 
     /// - Parameter path: for messages.
-    package init(path: String, _ ruleset: Ruleset) {
+    package init(path: String, _ ruleset: Rules) {
         self.path = path
         self.ruleset = ruleset
     }

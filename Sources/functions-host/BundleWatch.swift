@@ -237,7 +237,7 @@ struct BundleWatch: Sendable {
         let executables = configuration.bundles.map { bundle -> String? in
             if case .executable(let path) = bundle.source { path } else { nil }
         }
-        return ([configuration.rules, configuration.indexes] + executables).compactMap { stamp(of: $0) }
+        return (RulesSource(configuration).paths + executables).compactMap { stamp(of: $0) }
     }
 
     /// The state of a bundle's executable; nil if there is none.

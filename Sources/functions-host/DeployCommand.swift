@@ -51,19 +51,18 @@ struct DeployCommand: AsyncParsableCommand {
             _ = try await host.ask(ControlRequest("releases", "list"), as: ReleaseListing.self)
             let deployment = Deployment(host: host, report: report, isJSON: options.json, asks: !yes, isDry: dryRun)
             if only == .rules {
-                guard configuration.rules != nil || configuration.indexes != nil else {
+                guard !RulesSource(configuration).paths.isEmpty else {
                     throw ValidationError(
                         "\(configuration.places.file) names no rules and no indexes; write \"rules\": \"firestore.rules\""
                     )
                 }
                 var request = ControlRequest("releases", "prepare-rules")
-                request.add("rules", configuration.rules)
-                request.add("indexes", configuration.indexes)
+                request.add(RulesSource(configuration))
                 request.add("user", NSUserName())
                 return try await deployment.runRules(request)
             }
             // Checked before a long build; the host checks them again.
-            if only == nil { _ = try ProjectRules.load(rules: configuration.rules, indexes: configuration.indexes) }
+            if only == nil { _ = try ProjectRules(loading: RulesSource(configuration)) }
             let source = try DeploymentSource(self, configuration)
             let program = try source.build()
             var request = ControlRequest("releases", "prepare")
@@ -71,12 +70,17 @@ struct DeployCommand: AsyncParsableCommand {
             request.add("executable", program)
             request.add("source", source.origin)
             request.add("user", NSUserName())
-            if only == nil {
-                request.add("rules", configuration.rules)
-                request.add("indexes", configuration.indexes)
-            }
+            if only == nil { request.add(RulesSource(configuration)) }
             try await deployment.run(request, as: .deploy)
         }
+    }
+}
+
+extension ControlRequest {
+    fileprivate mutating func add(_ source: RulesSource) {
+        add("rules", source.rules)
+        add("indexes", source.indexes)
+        add("databaseRules", source.databaseRules)
     }
 }
 

@@ -130,13 +130,15 @@ enum DeploymentText {
 
     static func lines(_ rules: RulesPlan) -> [String] {
         var lines = ["rules: release \(rules.release)" + (rules.current.map { ", replaces \($0)" } ?? ", its first")]
-        for line in rules.lines.prefix(maxLines) {
-            lines.append("  \(line.isAdded ? "+" : "-") \(line.number): \(line.text)")
+        for (changed, place) in [(rules.lines, ""), (rules.databaseLines, "database ")] {
+            for line in changed.prefix(maxLines) {
+                lines.append("  \(line.isAdded ? "+" : "-") \(place)\(line.number): \(line.text)")
+            }
+            if changed.count > maxLines { lines.append("  and \(changed.count - maxLines) changed lines more") }
         }
-        if rules.lines.count > maxLines { lines.append("  and \(rules.lines.count - maxLines) changed lines more") }
         for index in rules.addedIndexes { lines.append("  + \(index)") }
         for index in rules.removedIndexes { lines.append("  - \(index)") }
-        if rules.lines.isEmpty, rules.addedIndexes.isEmpty, rules.removedIndexes.isEmpty {
+        if rules.lines.isEmpty, rules.databaseLines.isEmpty, rules.addedIndexes.isEmpty, rules.removedIndexes.isEmpty {
             lines.append("  the same rules and indexes as are served")
         }
         return lines + rules.warnings.map { "  \($0)" }

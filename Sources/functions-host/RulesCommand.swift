@@ -17,10 +17,13 @@ struct RulesCommand: ParsableCommand {
 /// `functions-host rules check [FILE]`
 struct RulesCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Shows the errors and warnings of a rules file.",
-        discussion: "The exit code is 0 if the rules can be used, 1 if they have errors, and 2 if there is no file.")
+        commandName: "check", abstract: "Shows the errors and warnings of rules files.",
+        discussion: """
+            A file .json has rules of the Realtime Database, any other has Cloud Firestore's. The exit code is 0 if the rules can \
+            be used, 1 if they have errors, and 2 if there is no file. With --json, there is a line for each file.
+            """)
 
-    @Argument(help: "The file. Default: the one that functions.json names.")
+    @Argument(help: "The file. Default: those that functions.json names.")
     var file: String?
 
     @Option(help: "The configuration file.")
@@ -33,34 +36,39 @@ struct RulesCheckCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let path: String
-        if let file {
-            path = file
-        } else {
+        var files = [file].compactMap(\.self)
+        if files.isEmpty {
             let configuration: HostConfiguration
             do { configuration = try HostConfiguration.load(config, environment: env) } catch {
                 return try fail("\(error)")
             }
-            guard let rules = configuration.rules else {
+            files = [configuration.rules, configuration.databaseRules].compactMap(\.self)
+            guard !files.isEmpty else {
                 return try fail("\(config) names no rules; write \"rules\": \"firestore.rules\" or give a file")
             }
-            path = rules
         }
-        guard let data = FileManager.default.contents(atPath: path),
-            let text = String(validating: data, as: UTF8.self)
-        else { return try fail("\(path) can't be read as text in UTF-8") }
-        let diagnostics: [Diagnostic]
-        do { diagnostics = try Ruleset(text).warnings } catch {
-            diagnostics = error.diagnostics
-        }
-        let errors = diagnostics.count { $0.severity == .error }
-        if json {
-            print(Self.json(path, diagnostics))
-        } else {
-            for diagnostic in diagnostics { print("\(path):\(diagnostic)") }
-            if errors == 0 { print("\(path): the rules can be used") }
+        var errors = 0
+        for path in files {
+            guard let data = FileManager.default.contents(atPath: path),
+                let text = String(validating: data, as: UTF8.self)
+            else { return try fail("\(path) can't be read as text in UTF-8") }
+            let diagnostics =
+                path.hasSuffix(".json")
+                ? Self.diagnostics(of: DatabaseRules.self, text) : Self.diagnostics(of: Ruleset.self, text)
+            let found = diagnostics.count { $0.severity == .error }
+            errors += found
+            if json {
+                print(Self.json(path, diagnostics))
+            } else {
+                for diagnostic in diagnostics { print("\(path):\(diagnostic)") }
+                if found == 0 { print("\(path): the rules can be used") }
+            }
         }
         if errors > 0 { throw ExitCode(1) }
+    }
+
+    private static func diagnostics<Rules: CompiledRules>(of _: Rules.Type, _ text: String) -> [Diagnostic] {
+        do { return try Rules(text).warnings } catch { return error.diagnostics }
     }
 
     private func fail(_ message: String) throws {

@@ -114,6 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
         var text = "functions-host serves \(configuration.project) in \(configuration.mode.rawValue) mode\n"
         text += "  functions  \(addresses.scheme)://\(addresses.host):\(addresses.functions)\n"
         text += "  firestore  \(addresses.scheme)://\(addresses.host):\(addresses.firestore)\n"
+        text += "  database   \(addresses.scheme)://\(addresses.host):\(addresses.database)\n"
         if let auth = addresses.auth { text += "  auth       \(addresses.scheme)://\(addresses.host):\(auth)\n" }
         if let events = addresses.events { text += "  events     \(addresses.scheme)://\(addresses.host):\(events)\n" }
         if !host.hasRules {

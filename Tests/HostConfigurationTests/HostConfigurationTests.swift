@@ -228,7 +228,7 @@ struct HostConfigurationTests {
         let text = """
             {
               "project": "my-shop-1", "mode": "production", "data": "/var/lib/shop",
-              "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
+              "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0 },
               "rules": "./my.rules", "indexes": "my.indexes.json",
               "bundles": [ { "name": "shop", "product": "Shop" }, { "name": "sh", "executable": "/bin/sh" } ],
               "functions": { "purchase": { "region": "asia-northeast1", "memory": "1GiB", "timeout": 240,

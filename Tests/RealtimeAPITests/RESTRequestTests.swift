@@ -66,7 +66,7 @@ import Testing
     @Test(arguments: [
         ("", "", RESTRequest.Credential.none), ("Bearer T", "", .token("T", isHeader: true)),
         ("bearer T", "", .token("T", isHeader: true)),
-        // Another scheme is no valid credential.
+        // Another scheme isn't a valid credential.
         ("Basic T", "", .token("", isHeader: true)), ("", "auth=T", .token("T", isHeader: false)),
         ("", "access_token=T", .token("T", isHeader: false)),
     ])

@@ -26,7 +26,7 @@ struct EditBenchmark: Benchmark {
         try """
         {
           "project": "\(HostProcess.project)",
-          "listen": { "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
+          "listen": { "functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0 },
           "bundles": [ { "name": "guest-book", "product": "GuestBookFunctions" } ]
         }
         """.write(to: package.appendingPathComponent("functions.json"), atomically: true, encoding: .utf8)

@@ -71,7 +71,7 @@ struct HostProcess: Sendable {
               "project": "\(project)",
               "mode": "development",
               "data": "data",
-              "listen": { "host": "127.0.0.1", "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
+              "listen": { "host": "127.0.0.1", "functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0 },
               "store": { "engine": "sqlite" },
               "bundles": [ \(list.joined(separator: ", ")) ]\(settings.map { ", " + $0 } ?? "")
             }

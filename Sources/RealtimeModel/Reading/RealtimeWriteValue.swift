@@ -86,3 +86,60 @@ package struct RealtimeWriteValue: Sendable {
         resolved(now: now) { existing.node(at: $0)?.leaf }
     }
 }
+
+extension RealtimeWriteValue {
+    /// JSON that is read as this value: it can be kept and written later.
+    package var json: [UInt8] {
+        let bytes = node?.json(as: .export) ?? Array("null".utf8)
+        guard !serverValues.isEmpty, var value = try? JSONValue(parsing: bytes) else { return bytes }
+        for place in serverValues {
+            value.set(place.value.json, at: place.target.path.keys[...], isPriority: place.target.isPriority)
+        }
+        return (try? value.serialized()) ?? bytes
+    }
+}
+
+extension RealtimeServerValue {
+    fileprivate var json: JSONValue {
+        switch self {
+        case .timestamp: [".sv": "timestamp"]
+        case .increment(let number):
+            [".sv": ["increment": number.integer.map { .integer($0) } ?? .double(number.double)]]
+        }
+    }
+}
+
+extension JSONValue {
+    /// Replaces a leaf, or sets a priority. The depth is limited as that of a tree.
+    fileprivate mutating func set(_ value: JSONValue, at path: ArraySlice<RealtimeKey>, isPriority: Bool) {
+        var object = objectValue
+        if let key = path.first {
+            var child = object?[key.string] ?? .null
+            child.set(value, at: path.dropFirst(), isPriority: isPriority)
+            object?[key.string] = child
+        } else if isPriority {
+            object = object ?? [".value": self]
+            object?[".priority"] = value
+        } else if object != nil {
+            object?[".value"] = value
+        } else {
+            self = value
+        }
+        if let object { self = .object(object) }
+    }
+}
+
+extension RealtimeUpdate {
+    /// JSON that is read as this update, if the paths start at the root.
+    package var json: [UInt8] {
+        var bytes = Array("{".utf8)
+        for entry in entries {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            var key = JSONWriter(capacity: 32)
+            key.key(entry.target.string)
+            bytes += key.bytes + entry.value.json
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+}

@@ -151,7 +151,7 @@ import Testing
             let port = try #require(address.split(separator: ":").last?.prefix { $0.isNumber })
             try directory.configure(
                 bundles: #"{ "name": "app", "product": "App" }"#,
-                ports: #""functions": 0, "firestore": \#(port), "auth": 0, "events": 0"#,
+                ports: #""functions": 0, "firestore": \#(port), "database": 0, "auth": 0, "events": 0"#,
                 extra: #""indexes": "firestore.indexes.json""#)
             try await waits(2)
             try directory.write("{}", to: "firestore.indexes.json")

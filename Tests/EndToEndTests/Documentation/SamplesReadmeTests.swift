@@ -54,7 +54,8 @@ import Testing
         }
         try directory.configure(
             bundles: bundles.joined(separator: ", "),
-            ports: #""functions": \#(port), "firestore": 0, "auth": 0, "events": 0"#, project: "demo-samples")
+            ports: #""functions": \#(port), "firestore": 0, "database": 0, "auth": 0, "events": 0"#,
+            project: "demo-samples")
 
         try await RunningHost.serving(in: directory) { host in
             // One shell for all: commands use what earlier ones have set.

@@ -108,7 +108,7 @@ final class MortalClientsHost {
         // Below those that the system gives to others.
         let port = Int.random(in: 20_000..<30_000)
         try directory.configure(
-            bundles: "", ports: #""functions": 0, "firestore": \#(port), "auth": 0, "events": 0"#)
+            bundles: "", ports: #""functions": 0, "firestore": \#(port), "database": 0, "auth": 0, "events": 0"#)
         let mortal = MortalClientsHost(directory, port, try await RunningHost.start(in: directory))
         do {
             try await body(mortal)

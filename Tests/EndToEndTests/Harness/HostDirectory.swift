@@ -40,7 +40,7 @@ final class HostDirectory: Sendable {
         try configure(bundles: list.joined(separator: ", "), ports: Self.freePorts + proxies, extra: extra)
     }
 
-    static let freePorts = #""functions": 0, "firestore": 0, "auth": 0, "events": 0"#
+    static let freePorts = #""functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0"#
 
     func configure(
         bundles: String, ports: String = freePorts, project: String = "demo-shop", extra: String = ""

@@ -43,6 +43,9 @@ enum JSON: Equatable, Sendable, Decodable {
 
     var list: [JSON] { if case .array(let list) = self { list } else { [] } }
 
+    /// The keys of an object.
+    var keys: [String] { if case .object(let members) = self { Array(members.keys) } else { [] } }
+
     /// An integer, or a string with an integer.
     var integer: Int? {
         switch self {

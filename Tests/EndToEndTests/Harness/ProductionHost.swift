@@ -43,7 +43,7 @@ struct ProductionHost: Sendable {
         try directory.write(
             """
             { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [\(bundles)],
-              "listen": { "functions": 0, "firestore": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
+              "listen": { "functions": 0, "firestore": 0, "database": 0, "auth": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
             """, to: "functions.json")
     }
 

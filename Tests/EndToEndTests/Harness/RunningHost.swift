@@ -7,6 +7,7 @@ struct RunningHost: Sendable {
     let process: HostProcess
     let functions: HTTPClient
     let firestore: HTTPClient
+    let database: HTTPClient
     let auth: HTTPClient
     let events: HTTPClient
 
@@ -24,7 +25,7 @@ struct RunningHost: Sendable {
         func client(_ name: String) throws -> HTTPClient { HTTPClient(port: try #require(process.port(name))) }
         return try RunningHost(
             directory: directory, process: process, functions: client("functions"), firestore: client("firestore"),
-            auth: client("auth"), events: client("events"))
+            database: client("database"), auth: client("auth"), events: client("events"))
     }
 
     /// Runs a test against a host of its own and ends the host and its workers afterwards.

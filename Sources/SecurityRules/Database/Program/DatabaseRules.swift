@@ -39,6 +39,20 @@ package struct DatabaseRules: Sendable {
         return node?.indexes ?? []
     }
 
+    /// All that `.indexOn` names: the location, in which names that begin with `$` stand for any key, and the index.
+    package var indexDefinitions: [(location: [String], index: DatabaseRulesIndex)] {
+        nodes.flatMap { node in
+            guard !node.indexes.isEmpty else { return [(location: [String], index: DatabaseRulesIndex)]() }
+            var location: [String] = []
+            var current: DatabaseRulesTreeNode? = node
+            while let here = current, here.parent != nil {
+                location.append(here.name)
+                current = here.parent.map { nodes[$0] }
+            }
+            return node.indexes.map { (Array(location.reversed()), $0) }
+        }
+    }
+
     /// Whether a query of a location's children has an index. Keys and priorities need none.
     package func hasIndex(for order: DatabaseRulesQuery.Order, at path: some Sequence<String>) -> Bool {
         switch order {

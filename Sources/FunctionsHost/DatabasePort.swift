@@ -1,0 +1,123 @@
+import Gateway
+import HostConfiguration
+import HostProcess
+import DocumentModel
+import Logging
+import NIOCore
+import NIOHTTP1
+import RealtimeAPI
+import ServiceAccounts
+import StrictJSON
+import Synchronization
+import TokenVerification
+import WorkerProtocol
+import Workers
+
+/// The database port: the Realtime Database over WebSocket, long polling and REST.
+struct DatabasePort {
+    let configuration: HostConfiguration
+    let parts: HostParts
+    /// What clients' apps must prove; nil for nothing.
+    let apps: AppCheckGate?
+    let logger: Logger
+
+    /// Binds the port.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator.
+    func start(secure: @escaping @Sendable (any Channel) throws -> Void) async throws -> RealtimePort {
+        let listen = configuration.listen
+        do {
+            return try await RealtimePort.start(
+                realtimeParts, group: parts.serving.group, host: listen.host, port: listen.database,
+                grace: .seconds(Int64(configuration.limits.shutdownGrace)), secure: secure)
+        } catch {
+            throw HostError.listening(on: listen.database, name: "database", configuration, error)
+        }
+    }
+
+    private var realtimeParts: RealtimeParts {
+        var limits = RealtimeConnectionLimits()
+        let settings = configuration.database
+        limits.listens = settings.listens
+        limits.messageBytes = settings.message
+        limits.waitingRequests = settings.waitingRequests
+        limits.unreadPushBytes = settings.unreadPushes
+        var port = RealtimePortLimits()
+        port.connections = max(1, configuration.limits.connections / parts.serving.invocationLoops.count)
+        port.transfer = .seconds(Int64(configuration.limits.transferSeconds))
+        let hosts = configuration.localHosts
+        let proxies = configuration.trustedProxies
+        return RealtimeParts(
+            service: parts.databases, credentials: credentials, defaultDatabase: configuration.defaultNamespace,
+            limits: limits, port: port, bodies: parts.serving.memory.bodies, answers: parts.serving.memory.answers,
+            refusal: { head in
+                hosts?.refusal(of: head).map { RealtimeParts.Refusal(status: $0.status, message: $0.message) }
+            },
+            isForeign: { head in
+                guard let hosts else { return false }
+                return head.headers["Origin"].contains { hosts.isForeign(origin: $0) }
+            },
+            address: { peer, headers in
+                guard let address = IPAddress(peer) else { return 0 }
+                let client = proxies.client(address, forwardedFor: headers["X-Forwarded-For"])
+                return UInt64(truncatingIfNeeded: client.holder.hashValue)
+            },
+            now: { systemMilliseconds() }, logger: logger)
+    }
+
+    private var credentials: RealtimeCredentials {
+        let verifier = parts.serving.verifiers.idToken
+        let tokens = parts.serverTokens
+        let claims = TokenClaims()
+        @Sendable func bearer(
+            of outcome: TokenVerifier.Outcome, _ token: String
+        ) -> Result<RealtimeCredentials.Bearer, RealtimeServiceError> {
+            switch outcome {
+            case .valid(let verified):
+                let until = verified.expires == .max ? nil : verified.expires
+                return .success(.init(.client(claims.auth(of: verified)), until: until))
+            case .invalid(let rejection):
+                if let server = tokens.verify(token) { return .success(.init(.admin, until: server.expires)) }
+                return .failure(rejection == .expired ? .expiredToken : .invalidToken)
+            case .needsKeys, .unavailable:
+                return .failure(.unavailable("The keys to verify tokens are unavailable at the moment."))
+            }
+        }
+        var credentials = RealtimeCredentials(isDevelopment: configuration.mode == .development) { token, completion in
+            if let server = tokens.known(token) {
+                return completion(.success(.init(.admin, until: server.expires)))
+            }
+            let outcome = verifier.verify(token)
+            guard outcome == .needsKeys else { return completion(bearer(of: outcome, token)) }
+            verifier.whenKeysArrive { completion(bearer(of: verifier.verify(token), token)) }
+        }
+        if let gate = apps {
+            credentials.verifyApp = { token, completion in
+                if gate.admitsAtOnce(token) { return completion(true) }
+                Task { completion(await gate.refusal(of: token) == nil) }
+            }
+        }
+        return credentials
+    }
+}
+
+/// Milliseconds since 1970.
+private func systemMilliseconds() -> Int64 { Timestamp.wallClock().microseconds / 1000 }
+
+/// The `auth` of verified tokens. Their claims are decoded once for many requests.
+private final class TokenClaims: Sendable {
+    private static let maxKept = 1000
+
+    private let kept = Mutex<[VerifiedToken: RealtimeAuth]>([:])
+
+    func auth(of token: VerifiedToken) -> RealtimeAuth {
+        if let known = kept.withLock({ $0[token] }) { return known }
+        let claims = (try? JSONValue(parsing: Array(token.claims.readableBytesView))) ?? .object([:])
+        let auth = RealtimeAuth(uid: token.subject, claims: claims)
+        kept.withLock { kept in
+            if kept.count >= Self.maxKept { kept.removeAll(keepingCapacity: true) }
+            kept[token] = auth
+        }
+        return auth
+    }
+}

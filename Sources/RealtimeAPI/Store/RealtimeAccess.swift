@@ -1,0 +1,68 @@
+import RealtimeModel
+import RealtimeStore
+import SecurityRules
+import StrictJSON
+
+/// What decides on requests of clients. Admins may do everything.
+enum RealtimeAccess: Sendable {
+    /// Everything is allowed, as in development without rules.
+    case open
+    /// Nothing is allowed.
+    case closed
+    case rules(DatabaseRules)
+
+    /// - Throws: `RealtimeFailure` with the code `denied`, or what reading throws.
+    func requireRead(
+        of path: RealtimePath, _ query: RealtimeQuery?, as principal: RealtimePrincipal, in state: RealtimeSnapshot,
+        now: Int64, _ observer: RulesObserver
+    ) throws {
+        guard case .client(let auth) = principal else { return }
+        switch self {
+        case .open: return
+        case .closed: throw RealtimeFailure.denied
+        case .rules(let rules):
+            let request = DatabaseRulesRequest.read(
+                path.keys.map(\.string), query.map { DatabaseRulesQuery($0) }, auth: auth?.variable ?? .null, now: now)
+            try observer.require(
+                try rules.decide(request, before: SnapshotRulesData(snapshot: state), detail: observer.detail),
+                of: rules)
+        }
+    }
+
+    /// - Throws: as ``requireRead(of:_:as:in:now:_:)``.
+    func requireWrite(
+        _ write: RealtimeWrite, as principal: RealtimePrincipal, before: RealtimeSnapshot, after: RealtimeSnapshot,
+        now: Int64, _ observer: RulesObserver
+    ) throws {
+        guard case .client(let auth) = principal else { return }
+        switch self {
+        case .open: return
+        case .closed: throw RealtimeFailure.denied
+        case .rules(let rules):
+            let paths = write.targets.map { $0.path.keys.map(\.string) }
+            let request = DatabaseRulesRequest.write(paths, auth: auth?.variable ?? .null, now: now)
+            let decision = try rules.decide(
+                request, before: SnapshotRulesData(snapshot: before), after: SnapshotRulesData(snapshot: after),
+                detail: observer.detail)
+            try observer.require(decision, of: rules)
+            // Whether a condition holds tells what is there.
+            guard case .set(let target, _, ifHash: .some) = write else { return }
+            try requireRead(of: target.path, nil, as: principal, in: before, now: now, observer)
+        }
+    }
+}
+
+extension RealtimeFailure {
+    static let denied = RealtimeFailure(.denied, "Permission denied")
+}
+
+/// Learns of decisions: for the log in development, and for the coverage of rules.
+struct RulesObserver: Sendable {
+    var detail = DatabaseRulesDecision.Detail.rules
+    var decided: @Sendable (DatabaseRulesDecision, DatabaseRules) -> Void = { _, _ in }
+
+    func require(_ decision: DatabaseRulesDecision, of rules: DatabaseRules) throws {
+        decided(decision, rules)
+        guard decision.isAllowed else { throw RealtimeFailure.denied }
+    }
+}

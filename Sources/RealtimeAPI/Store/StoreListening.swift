@@ -1,0 +1,155 @@
+import RealtimeModel
+import RealtimeStore
+import Synchronization
+
+/// A listen on the store's tree.
+final class StoreListening: RealtimeListening {
+    private struct State {
+        var principal: RealtimePrincipal
+        /// Ends the store's listener; nil until it has begun.
+        var cancel: (@Sendable () -> Void)?
+        var isEnded = false
+    }
+
+    private let database: StoreRealtimeDatabase
+    private let listen: RealtimeListen
+    private let listener: any RealtimeListener
+    private let state: Mutex<State>
+
+    init(
+        _ database: StoreRealtimeDatabase, _ listen: RealtimeListen, _ principal: RealtimePrincipal,
+        _ listener: any RealtimeListener
+    ) {
+        self.database = database
+        self.listen = listen
+        self.listener = listener
+        state = Mutex(State(principal: principal))
+    }
+
+    private var principal: RealtimePrincipal { state.withLock { $0.principal } }
+    private var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    func begin() {
+        let (database, listen, now) = (database, listen, database.shared.now())
+        let (access, observer, principal) = (database.access, database.observer, principal)
+        let name = database.name
+        let core = database.store.listen(
+            to: listen.path, matching: listen.query, in: name, of: database.caller(principal),
+            read: { state in
+                try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
+                return try Self.start(listen, in: state)
+            },
+            started: { [self] result in
+                switch StoreRealtimeDatabase.flattened(result, name) {
+                case .success(let start): if !isEnded { listener.receive(.began(start)) }
+                case .failure(let error): end(error)
+                }
+            },
+            receive: { [self] push in
+                guard !isEnded else { return }
+                listener.receive(
+                    .push(database.pushes.push(for: push) { RealtimePush(push.path, push.changes) }))
+            },
+            failed: { [self] failure in end(RealtimeServiceError(failure, of: name)) })
+        let hasEnded = state.withLock { state in
+            state.cancel = { core.cancel() }
+            return state.isEnded
+        }
+        if hasEnded { core.cancel() }
+    }
+
+    private static func start(
+        _ listen: RealtimeListen, in state: RealtimeSnapshot
+    ) throws -> Result<RealtimeListenStart, RealtimeServiceError> {
+        let isIndexed = listen.query.map { state.isIndexed($0, at: listen.path) } ?? true
+        if listen.requiresIndex, let error = StoreRealtimeDatabase.missingIndex(listen.query, listen.path, state) {
+            return .failure(error)
+        }
+        if let known = listen.known {
+            if try state.hash(at: listen.path, matching: listen.query) == known.hash {
+                return .success(RealtimeListenStart(.unchanged, isIndexed: isIndexed))
+            }
+            if let compound = known.compound,
+                let ranges = try state.ranges(at: listen.path, matching: listen.query, differingFrom: compound),
+                !ranges.isEmpty
+            {
+                return .success(RealtimeListenStart(.ranges(ranges), isIndexed: isIndexed))
+            }
+        }
+        var bytes: [UInt8] = []
+        try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form) { bytes += $0 }
+        return .success(RealtimeListenStart(.value(.bytes(bytes)), isIndexed: isIndexed))
+    }
+
+    func authorize(as principal: RealtimePrincipal, _ completion: @escaping @Sendable () -> Void) {
+        state.withLock { $0.principal = principal }
+        authorize(completion)
+    }
+
+    /// Decides again by the current rules.
+    func authorize(_ completion: @escaping @Sendable () -> Void) {
+        guard !isEnded else { return completion() }
+        let (access, observer, principal) = (database.access, database.observer, principal)
+        let (listen, now) = (listen, database.shared.now())
+        database.store.read(
+            in: database.name, of: database.caller(principal),
+            { state in
+                try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
+            },
+            completion: { [self] result in
+                if case .failure(let failure) = result { end(RealtimeServiceError(failure, of: database.name)) }
+                completion()
+            })
+    }
+
+    private func end(_ error: RealtimeServiceError) {
+        if finish() { listener.receive(.ended(error)) }
+    }
+
+    func cancel() { _ = finish() }
+
+    /// - Returns: whether it had not ended before.
+    private func finish() -> Bool {
+        let (wasRunning, cancel) = state.withLock { state in
+            defer { state.isEnded = true }
+            return (!state.isEnded, state.cancel)
+        }
+        guard wasRunning else { return false }
+        cancel?()
+        database.remove(self)
+        return true
+    }
+}
+
+extension RealtimePush {
+    /// - Parameter changes: with targets that count from the path.
+    convenience init(_ path: RealtimePath, _ changes: [RealtimeChange]) {
+        if changes.count == 1 {
+            self.init(RealtimeTarget(path).appending(changes[0].target), .put(changes[0].node))
+        } else {
+            self.init(RealtimeTarget(path), .merge(changes))
+        }
+    }
+}
+
+/// The push that was made last: the store gives one after the other to all its listeners, so that each is encoded once.
+final class SharedPushes: Sendable {
+    private struct Last {
+        /// Kept, so that no other one is at its address.
+        var source: any AnyObject & Sendable
+        var push: RealtimePush
+    }
+
+    private let last = Mutex<Last?>(nil)
+
+    init() {}
+
+    func push(for source: any AnyObject & Sendable, _ make: () -> RealtimePush) -> RealtimePush {
+        last.withLock { last in
+            if let last, last.source === source { return last.push }
+            let made = make()
+            last = Last(source: source, push: made)
+            return made
+        }
+    }
+}

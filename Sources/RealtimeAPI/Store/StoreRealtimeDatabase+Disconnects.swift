@@ -1,0 +1,84 @@
+import DocumentModel
+import Logging
+import RealtimeModel
+import RealtimeStore
+import StrictJSON
+
+/// What happens at the end of sessions. It is durable: if the host is killed, it happens after its next start.
+extension StoreRealtimeDatabase {
+    func onDisconnect(
+        _ request: RealtimeDisconnectRequest, session: String, as principal: RealtimePrincipal,
+        _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
+    ) {
+        let finish: @Sendable (Result<Void, RealtimeFailure>) -> Void = { [name] result in
+            completion(result.mapError { RealtimeServiceError($0, of: name) })
+        }
+        switch request {
+        case .cancel(let target):
+            store.cancelDisconnects(at: target.path, of: session, in: name, completion: finish)
+        case .write(let write):
+            let (disconnect, access, observer) = (RealtimeDisconnect(write, as: principal), access, observer)
+            guard !principal.isAdmin else {
+                return store.register(disconnect, of: session, in: name, completion: finish)
+            }
+            // Decided as if it happened now, without a trace.
+            let request = RealtimeCommit([write], in: name) { before, after, now in
+                try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
+            }
+            store.check(request, of: caller(principal)) { [store, name] result in
+                if case .failure(let failure) = result { return finish(.failure(failure)) }
+                store.register(disconnect, of: session, in: name, completion: finish)
+            }
+        }
+    }
+
+    func endSession(_ session: String, _ completion: @escaping @Sendable () -> Void) {
+        store.runDisconnects(
+            of: session, in: name,
+            context: { OperationContext(auth: EventAuth(RealtimePrincipal(stored: $0.principal))) },
+            check: { [self] disconnect in
+                guard let write = try? disconnect.write() else { return nil }
+                return check(write, as: RealtimePrincipal(stored: disconnect.principal))
+            },
+            completion: { [shared, name] result in
+                if case .failure(let failure) = result {
+                    shared.logger.error(
+                        "what a client has registered for its disconnection can't be done yet",
+                        metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+                }
+                completion()
+            })
+    }
+}
+
+extension RealtimeDisconnect {
+    init(_ write: RealtimeWrite, as principal: RealtimePrincipal) {
+        switch write {
+        case .set(let target, let value, _):
+            self.init(.set, target, value: value.json, principal: principal.stored)
+        case .update(let update):
+            self.init(.update, RealtimeTarget(.root), value: update.json, principal: principal.stored)
+        }
+    }
+}
+
+extension RealtimePrincipal {
+    /// JSON: `true` is the admin, null an unauthenticated client, and an object the variable `auth`.
+    var stored: [UInt8] {
+        let value: JSONValue =
+            switch self {
+            case .admin: .bool(true)
+            case .client(let auth): auth?.variable ?? .null
+            }
+        return (try? value.serialized()) ?? Array("null".utf8)
+    }
+
+    /// What can't be read is an unauthenticated client.
+    init(stored: [UInt8]) {
+        switch try? JSONValue(parsing: stored) {
+        case .bool(true)?: self = .admin
+        case let variable?: self = .client(variable == .null ? nil : RealtimeAuth(variable: variable))
+        case nil: self = .client(nil)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package import Logging
+import RealtimeModel
+package import RealtimeStore
+package import SecurityRules
+import Synchronization
+
+/// The databases of a project: the store's trees under rules.
+///
+/// A database has the project's rules, unless rules were uploaded for it. Without any, development is open to all clients, as
+/// the official emulator is, and production denies them everything.
+package final class StoreRealtimeService: RealtimeService {
+    /// What the databases have in common.
+    struct Shared: Sendable {
+        let store: RealtimeStore
+        let isDevelopment: Bool
+        let logger: Logger
+        /// Milliseconds since 1970.
+        let now: @Sendable () -> Int64
+    }
+
+    private struct State {
+        var databases: [String: StoreRealtimeDatabase] = [:]
+        /// The project's rules.
+        var rules: DatabaseRules?
+    }
+
+    let shared: Shared
+    private let state = Mutex(State())
+    private let isStopped = Atomic(false)
+
+    /// - Parameters:
+    ///   - names: the databases that exist; in development others exist from their first use.
+    ///   - now: milliseconds since 1970.
+    package init(
+        _ store: RealtimeStore, names: [String], isDevelopment: Bool, logger: Logger,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        shared = Shared(store: store, isDevelopment: isDevelopment, logger: logger, now: now)
+        add(names)
+    }
+
+    /// Serves the databases and the rules that were kept by the host before.
+    ///
+    /// - Throws: `RealtimeFailure` if they can't be read.
+    package func restore() async throws {
+        if shared.isDevelopment { add(try await shared.store.namespaces()) }
+        for (name, source) in try await shared.store.settings(StoreRealtimeDatabase.rulesSetting) {
+            guard let database = state.withLock({ $0.databases[name] }) else { continue }
+            database.restore(source)
+        }
+    }
+
+    /// Runs what clients have registered for their disconnection who were connected to the host before and haven't come back.
+    ///
+    /// - Parameter start: when the host has started, in milliseconds since 1970: registrations since then are those of clients
+    ///   who are connected.
+    package func endFormerSessions(before start: Int64) async {
+        do throws(RealtimeFailure) {
+            for former in try await shared.store.disconnectSessions() where former.registeredAt / 1000 < start {
+                guard let database = state.withLock({ $0.databases[former.namespace] }) else { continue }
+                await withCheckedContinuation { continuation in
+                    database.endSession(former.session) { continuation.resume() }
+                }
+            }
+        } catch {
+            shared.logger.error(
+                "what former clients have registered for their disconnection can't be read",
+                metadata: ["error": "\(error.message)"])
+        }
+    }
+
+    /// Serves further databases.
+    package func add(_ names: [String]) { for name in names { _ = database(named: name) } }
+
+    package func database(_ name: String) throws(RealtimeServiceError) -> any RealtimeDatabase {
+        guard !isStopped.load(ordering: .relaxed) else { throw .unavailable("The host is shutting down.") }
+        if let known = state.withLock({ $0.databases[name] }) { return known }
+        guard shared.isDevelopment, Self.isName(name) else { throw .unknownDatabase(name) }
+        return database(named: name)
+    }
+
+    private func database(named name: String) -> StoreRealtimeDatabase {
+        state.withLock { state in
+            if let known = state.databases[name] { return known }
+            let new = StoreRealtimeDatabase(name, shared, projectRules: state.rules)
+            state.databases[name] = new
+            return new
+        }
+    }
+
+    /// A label of a domain name.
+    private static func isName(_ name: String) -> Bool {
+        (1...63).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                (97...122).contains(byte) || (48...57).contains(byte) || byte == UInt8(ascii: "-")
+                    || byte == UInt8(ascii: "_")
+            }
+    }
+
+    package func databaseNames() throws(RealtimeServiceError) -> [String] {
+        state.withLock { $0.databases.keys.sorted() }
+    }
+
+    /// Replaces the project's rules. Listens that they no longer allow end.
+    ///
+    /// - Parameter rules: nil for none.
+    package func serve(_ rules: DatabaseRules?) {
+        let databases = state.withLock { state in
+            state.rules = rules
+            return Array(state.databases.values)
+        }
+        for database in databases { database.serve(projectRules: rules) }
+    }
+
+    /// How often the rules of a database have decided what, since they were loaded; nil if it has none, or in production.
+    package func coverage(of name: String) -> DatabaseRulesCoverage? {
+        state.withLock { $0.databases[name] }?.coverage
+    }
+
+    /// The rules of a database; nil if it has none.
+    package func rules(of name: String) -> DatabaseRules? { state.withLock { $0.databases[name] }?.currentRules }
+
+    /// Refuses further requests.
+    package func stop() { isStopped.store(true, ordering: .relaxed) }
+}

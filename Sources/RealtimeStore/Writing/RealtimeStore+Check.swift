@@ -1,0 +1,24 @@
+package import CommitPipeline
+import DocumentModel
+import RealtimeModel
+
+extension RealtimeStore {
+    /// Decides whether writes would be allowed in the durable state of this moment, without writing.
+    ///
+    /// - Parameter completion: receives the reason if they wouldn't.
+    package func check(
+        _ request: RealtimeCommit, of caller: ReadCaller? = nil,
+        completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
+    ) {
+        guard let check = request.check else { return hub.complete { completion(.success(())) } }
+        let job = EarlyCheckJob(
+            request: request, check: check, catalogs: catalogs, configuration: configuration, now: pipeline.now,
+            cancellation: nil
+        ) { [hub] result in
+            hub.complete {
+                completion(result.flatMap { decision in decision.failure.map { .failure($0) } ?? .success(()) })
+            }
+        }
+        pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
+    }
+}

@@ -1,0 +1,255 @@
+import CommitPipeline
+import DocumentModel
+import Logging
+import RealtimeModel
+import RealtimeStore
+import SecurityRules
+import StorageEngine
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RealtimeAPI
+
+/// The databases of the store under rules.
+@Suite struct StoreServiceTests {
+    private static let rules = """
+        {"rules": {
+          "open": {".read": true, ".write": true, "scores": {".indexOn": "points"}},
+          "own": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}},
+          "dropbox": {".write": true}
+        }}
+        """
+
+    /// A store in memory with its service, which can be started anew.
+    private final class Host: Sendable {
+        let engine = MemoryEngine()
+        private let parts: Mutex<(pipeline: CommitPipeline, service: StoreRealtimeService)>
+
+        init(isDevelopment: Bool = true) throws { parts = Mutex(try Self.start(engine, isDevelopment)) }
+
+        private static func start(
+            _ engine: MemoryEngine, _ isDevelopment: Bool
+        ) throws -> (CommitPipeline, StoreRealtimeService) {
+            let pipeline = try CommitPipeline(engine: engine, now: Timestamp.wallClock)
+            var configuration = RealtimeStoreConfiguration()
+            configuration.createsNamespaces = isDevelopment
+            let store = try RealtimeStore(on: pipeline, configuration: configuration)
+            try pipeline.start()
+            let service = StoreRealtimeService(
+                store, names: ["shop"], isDevelopment: isDevelopment, logger: Logger(label: "test"),
+                now: { Timestamp.wallClock().microseconds / 1000 })
+            return (pipeline, service)
+        }
+
+        var service: StoreRealtimeService { parts.withLock { $0.service } }
+
+        func restart() async throws {
+            await parts.withLock { $0.pipeline }.shutdown()
+            let next = try Self.start(engine, true)
+            parts.withLock { $0 = next }
+            try await service.restore()
+        }
+
+        func close() async { await parts.withLock { $0.pipeline }.shutdown() }
+
+        func database(_ name: String = "shop") throws -> any RealtimeDatabase { try service.database(name) }
+
+        func read(_ path: String, as principal: RealtimePrincipal = .admin) async throws -> String {
+            let (database, read) = (try database(), RealtimeRead(try RealtimePath(path), form: .value(.export)))
+            let result = await withCheckedContinuation { continuation in
+                database.read(read, as: principal) { continuation.resume(returning: $0) }
+            }
+            guard case .bytes(let bytes) = try result.get().content else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
+        func set(
+            _ path: String, _ json: String, ifHash hash: String? = nil, as principal: RealtimePrincipal = .admin
+        ) async throws {
+            let target = try RealtimeTarget(path)
+            let write = RealtimeWrite.set(
+                target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target), ifHash: hash)
+            let database = try database()
+            let result = await withCheckedContinuation { continuation in
+                database.write(write, RealtimeWriteOptions(), as: principal) { continuation.resume(returning: $0) }
+            }
+            _ = try result.get()
+        }
+
+        func setRules(_ source: String, of name: String = "shop", isDryRun: Bool = false) async throws {
+            let database = try database(name)
+            let result = await withCheckedContinuation { continuation in
+                database.setRules(Array(source.utf8), isDryRun: isDryRun) { continuation.resume(returning: $0) }
+            }
+            try result.get()
+        }
+    }
+
+    private final class Events: RealtimeListener {
+        private let stream: AsyncStream<RealtimeListenEvent>
+        private let continuation: AsyncStream<RealtimeListenEvent>.Continuation
+
+        init() { (stream, continuation) = AsyncStream.makeStream() }
+
+        func receive(_ event: RealtimeListenEvent) { continuation.yield(event) }
+
+        func next() async -> RealtimeListenEvent? {
+            var iterator = stream.makeAsyncIterator()
+            return await iterator.next()
+        }
+
+        /// What the next event says, if it is a push of one value.
+        func nextPut() async -> (path: String, node: RealtimeNode?)? {
+            guard case .push(let push)? = await next(), case .put(let node) = push.change else { return nil }
+            return (push.target.string, node)
+        }
+    }
+
+    private static let ada = RealtimePrincipal.client(RealtimeAuth(uid: "ada", claims: [:]))
+
+    @Test func rulesDecideOnReadsAndWrites() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        try await host.set("own/ada", "1", as: Self.ada)
+        #expect(try await host.read("own/ada", as: Self.ada) == "1")
+        await #expect(throws: RealtimeServiceError.permissionDenied) { try await host.read("own", as: Self.ada) }
+        await #expect(throws: RealtimeServiceError.permissionDenied) {
+            try await host.set("own/ken", "1", as: Self.ada)
+        }
+        await #expect(throws: RealtimeServiceError.permissionDenied) {
+            try await host.read("own/ada", as: .client(nil))
+        }
+        // Whether a condition holds tells what is there.
+        await #expect(throws: RealtimeServiceError.permissionDenied) {
+            try await host.set("dropbox", "2", ifHash: "", as: Self.ada)
+        }
+        await #expect(throws: RealtimeServiceError.stale) { try await host.set("own/ada", "2", ifHash: "", as: Self.ada) }
+        await host.close()
+    }
+
+    @Test func withoutRulesDevelopmentIsOpenAndProductionClosed() async throws {
+        let open = try Host()
+        try await open.set("a", "1", as: .client(nil))
+        await open.close()
+        let closed = try Host(isDevelopment: false)
+        await #expect(throws: RealtimeServiceError.permissionDenied) { try await closed.read("a", as: Self.ada) }
+        #expect(throws: RealtimeServiceError.unknownDatabase("other")) { try closed.database("other") }
+        await closed.close()
+    }
+
+    @Test func eachChangeReachesEachListenerOnce() async throws {
+        let host = try Host()
+        let database = try host.database()
+        let listeners = [Events(), Events()]
+        let listens = try listeners.map {
+            database.listen(RealtimeListen(try RealtimePath("a"), form: .export), as: .admin, to: $0)
+        }
+        for listener in listeners {
+            guard case .began? = await listener.next() else {
+                Issue.record("the listen didn't begin")
+                return
+            }
+        }
+        for value in 0..<200 {
+            try await host.set("a/b", "\(value)")
+            for listener in listeners {
+                let put = await listener.nextPut()
+                #expect(put?.path == "a/b")
+                #expect(put?.node == RealtimeNode(.number(RealtimeNumber(Int64(value)))))
+            }
+        }
+        for listen in listens { listen.cancel() }
+        await host.close()
+    }
+
+    @Test func newRulesEndListensThatTheyDoNotAllow() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        let database = try host.database()
+        let (allowed, denied) = (Events(), Events())
+        let listens = [
+            database.listen(RealtimeListen(try RealtimePath("own/ada"), form: .export), as: Self.ada, to: allowed),
+            database.listen(RealtimeListen(try RealtimePath("open"), form: .export), as: Self.ada, to: denied),
+        ]
+        for listener in [allowed, denied] {
+            guard case .began? = await listener.next() else {
+                Issue.record("the listen didn't begin")
+                return
+            }
+        }
+        // Refused rules change nothing.
+        let wrong = RealtimeServiceError.rules(
+            RealtimeRulesProblem(line: 1, column: 22, message: "Unknown variable 'tr'."))
+        await #expect(throws: wrong) { try await host.setRules(#"{"rules": {".read": "tr"}}"#) }
+        try await host.setRules(#"{"rules": {".read": false}}"#, isDryRun: true)
+        try await host.setRules(Self.rules.replacing("\"open\": {\".read\": true", with: "\"open\": {\".read\": false"))
+        guard case .ended(.permissionDenied)? = await denied.next() else {
+            Issue.record("the listen goes on")
+            return
+        }
+        try await host.set("own/ada", "5")
+        #expect(await allowed.nextPut()?.node == RealtimeNode(.number(RealtimeNumber(Int64(5)))))
+        for listen in listens { listen.cancel() }
+        await host.close()
+    }
+
+    @Test func uploadedRulesAreThoseOfTheirDatabaseAlsoAfterARestart() async throws {
+        let host = try Host()
+        host.service.serve(try DatabaseRules(#"{"rules": {".read": false}}"#))
+        try await host.setRules(Self.rules)
+        try await host.restart()
+        host.service.serve(try DatabaseRules(#"{"rules": {".read": false}}"#))
+        #expect(try await host.read("open", as: .client(nil)) == "null")
+        let source = try host.database().rulesSource()
+        #expect(source.source == Array(Self.rules.utf8))
+        #expect(String(decoding: try host.database("other").rulesSource().json, as: UTF8.self).contains("false"))
+        await host.close()
+    }
+
+    @Test func whatClientsRegisteredHappensAfterARestartToo() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        func register(_ path: String, _ json: String) async throws {
+            let target = try RealtimeTarget(path)
+            let write = RealtimeWrite.set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target))
+            let database = try host.database()
+            let result = await withCheckedContinuation { continuation in
+                database.onDisconnect(.write(write), session: "s1", as: Self.ada) { continuation.resume(returning: $0) }
+            }
+            try result.get()
+        }
+        try await register("own/ada/online", "false")
+        try await register("own/ada/times", #"{".sv":{"increment":1}}"#)
+        await #expect(throws: RealtimeServiceError.permissionDenied) { try await register("own/ken", "1") }
+        try await host.restart()
+        // The client may still come back.
+        await host.service.endFormerSessions(before: 0)
+        #expect(try await host.read("own/ada") == "null")
+        let later = Timestamp.wallClock().microseconds / 1000 + 1000
+        for _ in 0..<2 { await host.service.endFormerSessions(before: later) }
+        #expect(try await host.read("own/ada") == #"{"online":false,"times":1}"#)
+        await host.close()
+    }
+
+    @Test func aQueryWithoutIndexIsRefusedWithTheLineToAdd() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        let database = try host.database()
+        func read(_ path: String, by child: String) async throws -> Result<RealtimeReading, RealtimeServiceError> {
+            let query = RealtimeQuery(index: .child(try RealtimePath(child)), limit: .first(1))
+            let read = RealtimeRead(try RealtimePath(path), query: query, form: .value(.export))
+            return await withCheckedContinuation { continuation in
+                database.read(read, as: Self.ada) { continuation.resume(returning: $0) }
+            }
+        }
+        await #expect(
+            throws: RealtimeServiceError.query(
+                .indexNotDefined(index: "name", path: try RealtimePath("open/scores")))
+        ) { try await read("open/scores", by: "name").get() }
+        // The rules come first.
+        await #expect(throws: RealtimeServiceError.permissionDenied) { try await read("own", by: "name").get() }
+        await host.close()
+    }
+}

@@ -31,7 +31,7 @@ import Testing
         mutating func take(_ actions: [RealtimeSession.Action]) {
             for action in actions {
                 switch action {
-                case .send, .sendValue, .push: sent += 1
+                case .send, .sendValue: sent += 1
                 case .perform, .verify, .verifyApp, .listen, .authorize: asked.append(action)
                 case .close: isClosed = true
                 case .cancel, .setReading, .setTokenEnd: break

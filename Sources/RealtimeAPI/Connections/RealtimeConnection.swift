@@ -106,6 +106,10 @@ final class RealtimeConnection: @unchecked Sendable {
     func receive(_ message: RealtimeMessage, bytes: Int) { perform(session.receive(message, bytes: bytes)) }
 
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
+        if case .push(let push) = event {
+            if let tag = session.tag(ofPushesTo: id) { send(push, tag) }
+            return
+        }
         if case .ended = event { listens[id] = nil }
         perform(session.received(event, of: id))
     }
@@ -118,7 +122,6 @@ final class RealtimeConnection: @unchecked Sendable {
             case .send(let message): outbox.append(.message(message))
             case .sendValue(let before, let content, let after):
                 outbox.append(.value(before: before, content, after: after))
-            case .push(let push, let tag): send(push, tag)
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
                 loop.parts.credentials.bearer(

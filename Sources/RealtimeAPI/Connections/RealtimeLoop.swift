@@ -20,16 +20,21 @@ final class RealtimeLoop: @unchecked Sendable {
     let eventLoop: any EventLoop
     let parts: RealtimeParts
     private let mailbox = Mutex(Mailbox())
+    /// Work that was taken from the queue.
+    private var taken: Deque<Item> = []
     private var sockets: [ObjectIdentifier: WebSocketHandler] = [:]
     private var requests: [ObjectIdentifier: RESTConnection] = [:]
     /// Connections with messages that aren't handed over yet.
     private var unflushed: [RealtimeConnection] = []
+    private var flushing: [RealtimeConnection] = []
     /// Whether more messages may follow at once, which are then handed over together.
     private var isBatching = false
     var isStopping = false
 
     /// What is done before the loop's sockets are served in between.
     private static let slice = 512
+    /// What is done before the messages are handed over.
+    private static let batch = 32
 
     init(eventLoop: any EventLoop, parts: RealtimeParts) {
         self.eventLoop = eventLoop
@@ -52,19 +57,28 @@ final class RealtimeLoop: @unchecked Sendable {
 
     private func drain() {
         isBatching = true
-        for _ in 0..<Self.slice {
-            guard let item = mailbox.withLock({ $0.items.popFirst() }) else { break }
+        var done = 0
+        while done < Self.slice, let item = next() {
             switch item {
             case .event(let listener, let event): listener.deliver(event)
             case .call(let call): call()
             }
+            done += 1
+            // What was just written is still in the processor's cache.
+            if done % Self.batch == 0 { flush() }
         }
         endBatch()
+        if !taken.isEmpty { return eventLoop.execute { self.drain() } }
         let isEmpty = mailbox.withLock { mailbox in
             mailbox.isScheduled = !mailbox.items.isEmpty
             return mailbox.items.isEmpty
         }
         if !isEmpty { eventLoop.execute { self.drain() } }
+    }
+
+    private func next() -> Item? {
+        if taken.isEmpty { mailbox.withLock { swap(&$0.items, &taken) } }
+        return taken.popFirst()
     }
 
     /// Hands over a connection's messages once the current work is done.
@@ -79,9 +93,14 @@ final class RealtimeLoop: @unchecked Sendable {
     /// Hands over the messages of all connections.
     func endBatch() {
         isBatching = false
-        let connections = unflushed
-        unflushed.removeAll(keepingCapacity: true)
-        for connection in connections { connection.flush() }
+        flush()
+    }
+
+    private func flush() {
+        // A connection may have more to send once it is flushed, and is then added again.
+        swap(&unflushed, &flushing)
+        for connection in flushing { connection.flush() }
+        flushing.removeAll(keepingCapacity: true)
     }
 
     // MARK: Connections

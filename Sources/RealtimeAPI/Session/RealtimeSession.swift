@@ -15,7 +15,6 @@ struct RealtimeSession {
         case send([UInt8])
         /// Sends a message with a value in it, piece by piece if it is large.
         case sendValue(before: [UInt8], RealtimeContent, after: [UInt8])
-        case push(RealtimePush, tag: Int64?)
         /// Calls the database, whose answer is given to ``RealtimeSession/answered(_:_:)``.
         case perform(OperationID, RealtimeRequest, as: RealtimePrincipal)
         /// Verifies a token, whose bearer is given to ``RealtimeSession/verified(_:_:)``.
@@ -261,12 +260,11 @@ struct RealtimeSession {
         actions.append(.cancel(id))
     }
 
-    /// A listen has an event.
+    /// A listen has an event other than a push.
     mutating func received(_ event: RealtimeListenEvent, of id: ListenID) -> [Action] {
         // The events of a cancelled listen may still be on their way.
         guard !isClosed, let listen = listens[id] else { return [] }
         switch (listen, event) {
-        case (.open(let key), .push(let push)): return [.push(push, tag: key.tag)]
         case (.starting(let operation, let key), .began(let start)):
             listens[id] = .open(key)
             return data(start.data, key) + answered(operation, .listening(isIndexed: start.isIndexed))
@@ -278,8 +276,16 @@ struct RealtimeSession {
             listens[id] = nil
             listenIDs[key] = nil
             return [.send(ServerMessage.revoked(key))]
-        case (.starting, .push), (.open, .began): return []
+        case (_, .push), (.open, .began): return []
         }
+    }
+
+    /// The tag with which a listen's pushes are sent: they are most of all events, and need no other action.
+    ///
+    /// - Returns: nil if the listen isn't open. Its pushes are ignored then; those of a cancelled listen may still come.
+    func tag(ofPushesTo id: ListenID) -> Int64?? {
+        guard case .open(let key)? = listens[id] else { return nil }
+        return .some(key.tag)
     }
 
     private func data(_ data: RealtimeListenStart.Data, _ key: ListenKey) -> [Action] {

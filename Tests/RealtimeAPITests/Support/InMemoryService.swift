@@ -217,6 +217,7 @@ final class InMemoryDatabase: RealtimeDatabase {
         let changes = before.root.changes(to: after.root)
         guard !changes.isEmpty else { return }
         var shared: [RealtimeTarget: RealtimePush] = [:]
+        var pushes: [(any RealtimeListener, RealtimePush)] = []
         func put(_ target: RealtimeTarget, _ node: RealtimeNode?) -> RealtimePush {
             if let known = shared[target] { return known }
             let push = RealtimePush(target, .put(node))
@@ -246,7 +247,10 @@ final class InMemoryDatabase: RealtimeDatabase {
                 } else {
                     RealtimePush(RealtimeTarget(path).appending(first.target), .put(first.node))
                 }
-            notifier.async { listening.listener.receive(.push(push)) }
+            pushes.append((listening.listener, push))
+        }
+        notifier.async { [pushes] in
+            for (listener, push) in pushes { listener.receive(.push(push)) }
         }
     }
 

@@ -32,7 +32,10 @@ struct SessionScript {
     }
 
     mutating func received(_ event: RealtimeListenEvent, of id: Int64) -> [String] {
-        Self.lines(session.received(event, of: id))
+        if case .push(let push) = event {
+            return session.tag(ofPushesTo: id).map { [Self.text(push.message(tag: $0))] } ?? []
+        }
+        return Self.lines(session.received(event, of: id))
     }
 
     /// A listen begins with a value.
@@ -47,7 +50,6 @@ struct SessionScript {
         case .send(let message): text(message)
         case .sendValue(let before, .bytes(let value), let after): text(before + value + after)
         case .sendValue(let before, .stream, let after): "\(text(before))…\(text(after))"
-        case .push(let push, let tag): text(push.message(tag: tag))
         case .perform(let id, let request, let principal): "perform \(id) \(name(request)) as \(name(principal))"
         case .verify(let id, let token, let override):
             "verify \(id) \(token)\(override.map { " as \(name($0.principal))" } ?? "")"

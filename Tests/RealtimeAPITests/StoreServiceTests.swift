@@ -22,7 +22,7 @@ import Testing
         }}
         """
 
-    /// A store in memory with its service, which can be started anew.
+    /// A store in memory with its service, which can be started again.
     private final class Host: Sendable {
         let engine = MemoryEngine()
         private let parts: Mutex<(pipeline: CommitPipeline, service: StoreRealtimeService)>
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    private final class Events: RealtimeListener {
+    private final class Events: RealtimeAPI.RealtimeListener {
         private let stream: AsyncStream<RealtimeListenEvent>
         private let continuation: AsyncStream<RealtimeListenEvent>.Continuation
 
@@ -125,7 +125,9 @@ import Testing
         await #expect(throws: RealtimeServiceError.permissionDenied) {
             try await host.set("dropbox", "2", ifHash: "", as: Self.ada)
         }
-        await #expect(throws: RealtimeServiceError.stale) { try await host.set("own/ada", "2", ifHash: "", as: Self.ada) }
+        await #expect(throws: RealtimeServiceError.stale) {
+            try await host.set("own/ada", "2", ifHash: "", as: Self.ada)
+        }
         await host.close()
     }
 
@@ -134,6 +136,7 @@ import Testing
         try await open.set("a", "1", as: .client(nil))
         await open.close()
         let closed = try Host(isDevelopment: false)
+        try await closed.service.shared.store.declare(["shop"])
         await #expect(throws: RealtimeServiceError.permissionDenied) { try await closed.read("a", as: Self.ada) }
         #expect(throws: RealtimeServiceError.unknownDatabase("other")) { try closed.database("other") }
         await closed.close()

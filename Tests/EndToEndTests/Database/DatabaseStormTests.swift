@@ -24,14 +24,14 @@ import Testing
         let uploaded = try await host.current.database.send(
             "PUT", "/.settings/rules.json", headers: Self.owner, Self.rules)
         #expect(uploaded.status == 200)
-        let isOver = Atomic(false)
+        let storm = Storm()
         let end = ContinuousClock.now + .seconds(Self.seconds)
         let (kills, acknowledged) = try await withThrowingTaskGroup(of: Set<String>.self) { group in
             for number in 0..<Self.writers {
                 group.addTask {
                     var written: Set<String> = []
                     var step = 0
-                    while !isOver.load(ordering: .relaxed) || written.isEmpty, !Task.isCancelled {
+                    while !storm.isOver.load(ordering: .relaxed) || written.isEmpty, !Task.isCancelled {
                         step += 1
                         let name = "w\(number)s\(step)"
                         // Each is written twice and counted, in one commit.
@@ -55,7 +55,7 @@ import Testing
                 try await host.dieAndReturn {}
                 kills += 1
             }
-            isOver.store(true, ordering: .relaxed)
+            storm.isOver.store(true, ordering: .relaxed)
             return (kills, try await group.reduce(into: Set()) { $0.formUnion($1) })
         }
         func read(_ path: String) async throws -> JSON {
@@ -75,4 +75,9 @@ import Testing
         print("\(names.count) updates through \(kills) kills")
         try await host.end()
     }
+}
+
+/// Goes on until it is over.
+private final class Storm: Sendable {
+    let isOver = Atomic(false)
 }

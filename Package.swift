@@ -351,7 +351,7 @@ let package = Package(
                 "CommitPipeline", "DocumentStore", "UserStore", "DataDirectory", "HostProcess", "TokenVerification",
                 "ServiceAccounts", "Sharing", "IdentityProvider", "TextFormats", "GoogleREST",
                 "FirestoreJSON", "FirestoreClient", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
-                "EventsAPI", "HostConfiguration", "Deployments",
+                "RealtimeModel", "RealtimeAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),

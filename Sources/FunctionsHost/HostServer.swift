@@ -346,7 +346,7 @@ package final class HostServer: Sendable {
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
-            SchedulesTopic(runner: schedules),
+            DatabaseRulesTopic(parts.databases), SchedulesTopic(runner: schedules),
             KeysTopic(
                 parts.serviceAccounts, signing: parts.signIn?.keys, appCheck: parts.appCheck?.keys),
             UsersTopic(toolkit.map { UserAdministration($0) }),

@@ -98,7 +98,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Shows what the rules decide on an operation, and why, with the host's documents.",
         discussion: """
-            Nothing is read or written for the client. Exit codes: 0 the operation is allowed, 1 it is refused, 3 no host is \
+            Nothing is read or written for the client. With --database, the operations are read, write and delete, and a query is \
+            as WebSocket clients send it: {"i":".key","l":10,"vf":"l"}. Exit codes: 0 the operation is allowed, 1 it is refused, 3 no host is \
             running, 64 invalid arguments.
             """)
 
@@ -119,6 +120,12 @@ struct RulesExplainCommand: AsyncParsableCommand {
     @Option(help: "A file of rules, instead of the host's.")
     var rules: String?
 
+    @Option(
+        help:
+            "The Realtime Database whose rules decide, such as demo-shop-default-rtdb; without it, Cloud Firestore's do."
+    )
+    var database: String?
+
     @Argument(help: "get, list, write or delete.")
     var operation: String
 
@@ -132,7 +139,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
     func run() async throws {
         var isAllowed = false
         try await options.run { host, report in
-            var request = ControlRequest("rules", "explain")
+            var request = ControlRequest(database == nil ? "rules" : "database-rules", "explain")
+            request.add("database", database)
             request.add("method", operation)
             request.add("path", path)
             request.add("uid", uid)
@@ -182,10 +190,15 @@ struct RulesCoverageCommand: AsyncParsableCommand {
 
     @OptionGroup var options: HostOptions
 
+    @Option(help: "The Realtime Database whose rules are meant; without it, Cloud Firestore's are.")
+    var database: String?
+
     func run() async throws {
         var isComplete = false
         try await options.run { host, report in
-            let answer = try await host.ask(ControlRequest("rules", "coverage"), as: RulesCoverageReport.self)
+            var request = ControlRequest(database == nil ? "rules" : "database-rules", "coverage")
+            request.add("database", database)
+            let answer = try await host.ask(request, as: RulesCoverageReport.self)
             report.answer(answer.statements.map(Self.line), answer)
             isComplete = answer.statements.allSatisfy { $0.allowed > 0 && $0.refused > 0 }
         }

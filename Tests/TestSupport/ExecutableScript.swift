@@ -15,7 +15,7 @@ package enum ExecutableScript {
         let copy = Process()
         copy.executableURL = URL(fileURLWithPath: "/bin/cp")
         copy.arguments = [draft, path]
-        try copy.run()
+        try copy.start()
         copy.waitUntilExit()
         guard copy.terminationStatus == 0 else { throw NotMade(path: path) }
     }

@@ -14,9 +14,9 @@ enum LongPollRequest: Equatable {
     /// - Parameter callback: what the page's functions end with.
     case start(callback: String, formerSession: String?)
     case poll(id: String, password: String, [Segment])
-    /// A frame that the page loads.
+    /// A frame that the page has as long as its client is open.
     case frame
-    /// The page is left.
+    /// The client closes, or its page is left.
     case disconnect(id: String, password: String)
     case invalid
 }

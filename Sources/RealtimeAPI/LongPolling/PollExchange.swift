@@ -46,13 +46,24 @@ final class PollExchange: RESTExchange {
         case .poll(let id, let password, let segments):
             guard let leave = loop.parts.polls[id]?.poll(password: password, segments, send) else { throw Self.unknown }
             self.leave = leave
-        case .frame: connection.send(.ok, ["Content-Type": "text/html; charset=utf-8"], ByteBuffer())
+        case .frame:
+            connection.send(.ok, ["Content-Type": "text/html; charset=utf-8"], ByteBuffer(string: Self.frame))
         case .disconnect(let id, let password):
             guard loop.parts.polls[id]?.disconnect(password: password) ?? false else { throw Self.unknown }
             send([])
         case .invalid: throw RESTRefusal(400, "The request is not one of long polling.")
         }
     }
+
+    /// The client removes the frame when it closes: the frame then ends the session, which otherwise only its silence does.
+    private static let frame = """
+        <html><body><script>
+        addEventListener("pagehide", function () {
+          navigator.sendBeacon(location.pathname + location.search.replace("dframe=t", "disconn=t"));
+        });
+        </script></body></html>
+
+        """
 
     /// The page's script fails to load, and its client starts over.
     private static let unknown = RESTRefusal(403, "There is no such session.", isPlain: true)

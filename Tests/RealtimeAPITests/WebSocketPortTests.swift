@@ -232,4 +232,14 @@ import Testing
             #expect(try await rest.ask("GET", "/a.json", ["Authorization: Bearer owner"]).status == 401)
         }
     }
+
+    @Test func whatIsRegisteredHappensBeforeThePortHasStopped() async throws {
+        var database: InMemoryDatabase?
+        try await TestPort.run { port in
+            let client = try await port.socket().client
+            _ = try await client.request(1, "o", #"{"p":"/x","d":1}"#)
+            database = port.service.memory("n")
+        }
+        #expect(database?.tree.root?.children.count == 1)
+    }
 }

@@ -95,9 +95,11 @@ final class RealtimeConnection: @unchecked Sendable {
     private func endIfReady() {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
-        loop.parts.sessions.remove(key)
         loop.parts.polls.remove(key.session)
-        database.endSession(key.session) { for completion in waiting { completion() } }
+        database.endSession(key.session) { [key, sessions = loop.parts.sessions] in
+            sessions.remove(key)
+            for completion in waiting { completion() }
+        }
     }
 
     // MARK: Events

@@ -11,7 +11,10 @@ final class RealtimeSessions: Sendable {
 
     func add(_ connection: RealtimeConnection, _ key: Key) { connections.withLock { $0[key] = connection } }
 
-    func remove(_ key: Key) { connections.withLock { $0[key] = nil } }
+    func remove(_ key: Key) { _ = connections.withLock { $0.removeValue(forKey: key) } }
+
+    /// Whether all sessions have ended, with all that was registered for their ends.
+    var isEmpty: Bool { connections.withLock { $0.isEmpty } }
 
     subscript(key: Key) -> RealtimeConnection? { connections.withLock { $0[key] } }
 }

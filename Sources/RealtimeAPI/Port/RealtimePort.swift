@@ -71,13 +71,20 @@ package final class RealtimePort: Service {
         try await stop()
     }
 
-    /// Stops without a service group.
+    /// Stops without a service group. The databases must still be there: what is registered for the ends of sessions happens
+    /// now.
     package func stop() async throws {
         try? await channel.close()
         for loop in loops { try await loop.eventLoop.submit { loop.beginStopping() }.get() }
-        let deadline = NIODeadline.now() + grace
-        while NIODeadline.now() < deadline, try await hasConnections() { try await Task.sleep(for: .milliseconds(20)) }
+        try await wait { try await hasConnections() }
         for loop in loops { try await loop.eventLoop.submit { loop.closeAll() }.get() }
+        try await wait { loops.contains { !$0.parts.sessions.isEmpty } }
+    }
+
+    /// Waits as long as a condition holds, up to the grace period.
+    private func wait(while condition: () async throws -> Bool) async throws {
+        let deadline = NIODeadline.now() + grace
+        while NIODeadline.now() < deadline, try await condition() { try await Task.sleep(for: .milliseconds(20)) }
     }
 
     private func hasConnections() async throws -> Bool {

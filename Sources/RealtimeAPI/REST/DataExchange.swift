@@ -28,6 +28,10 @@ final class DataExchange: ValueStreamOwner {
         if body.readableBytes == 0 {
             body = bytes
         } else {
+            // At once what it will need: a buffer that grows has up to twice the size.
+            if body.writableBytes < bytes.readableBytes, let length = head.headers.first(name: "Content-Length") {
+                body.reserveCapacity(min(Int(length) ?? 0, parts.port.bodyBytes))
+            }
             body.writeImmutableBuffer(bytes)
         }
     }

@@ -30,8 +30,8 @@ import Testing
     /// An undamaged store has all that the rounds need.
     @Test func theStoreHasRowsOfEachKind() async throws {
         let rows = try await StoredRows(at: .at()).rows
-        // Without users, another kind of data.
-        #expect(Set(rows.map(\.table)) == Set(StorageTable.allCases).subtracting([.users]))
+        // Without users and trees, other kinds of data.
+        #expect(Set(rows.map(\.table)) == Set(StorageTable.allCases).subtracting([.users, .tree]))
         #expect(Set(rows.filter { $0.table == .deliveries }.map { $0.key.first }) == [1, 2, 3, 4, 5, 6, 7])
         #expect(Set(rows.filter { $0.table == .index }.map { $0.key.first }) == [1, 3, 5, 7])
         let engine = MemoryEngine()

@@ -142,6 +142,30 @@ import Testing
         await closed.close()
     }
 
+    @Test func aWriteAnswersWhatThereIsAlsoIfNothingChanges() async throws {
+        let host = try Host()
+        let database = try host.database()
+        func write(_ json: String) async throws -> RealtimeWritten {
+            let update = try RealtimeUpdate(parsing: Array(json.utf8), at: try RealtimePath("a"))
+            var options = RealtimeWriteOptions()
+            options.wantsChanges = true
+            let chosen = options
+            let result = await withCheckedContinuation { continuation in
+                database.write(.update(update), chosen, as: .admin) { continuation.resume(returning: $0) }
+            }
+            return try result.get()
+        }
+        for _ in 0..<2 {
+            let written = try await write(#"{"b":1,"c":{"d":true}}"#)
+            #expect(Set(written.changes.map(\.target.string)) == ["a/b", "a/c"])
+            #expect(written.changes.allSatisfy { $0.node != nil })
+        }
+        let one = try await write(#"{"b":1,"c":2}"#)
+        let unchanged = one.changes.first { $0.target.string == "a/b" }
+        #expect(unchanged?.node == RealtimeNode(.number(RealtimeNumber(Int64(1)))))
+        await host.close()
+    }
+
     @Test func eachChangeReachesEachListenerOnce() async throws {
         let host = try Host()
         let database = try host.database()

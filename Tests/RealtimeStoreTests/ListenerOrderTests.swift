@@ -145,14 +145,20 @@ private final class PausingEngine: StorageEngine {
     private let pause = Mutex<(@Sendable () -> Void)?>(nil)
     private let release = DispatchSemaphore(value: 0)
 
+    /// Pauses after the next write that adds a row to the tree: the writer also wakes up without work.
     func pauseNext(_ paused: @escaping @Sendable () -> Void) { pause.withLock { $0 = paused } }
     func goOn() { release.signal() }
 
     func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
 
+    private var rows: Int {
+        get throws { try inner.makeReadSession().read { try $0.count(.tree, .all) } }
+    }
+
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        let before = try rows
         let result = try inner.write(body)
-        if let paused = pause.withLock({ $0.take() }) {
+        if try rows > before, let paused = pause.withLock({ $0.take() }) {
             paused()
             release.wait()
         }

@@ -125,16 +125,27 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
             switch result {
             case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
             case .success(let committed):
-                var written = RealtimeWritten()
-                if options.wantsChanges { written.changes = committed.changes.map(\.change) }
-                guard options.wantsHash, case .set(let target, _, _) = write else {
-                    return completion(.success(written))
+                let changes = options.wantsChanges ? committed.changes.map(\.change) : []
+                let unchanged =
+                    options.wantsChanges
+                    ? write.targets.filter { target in
+                        !changes.contains { $0.target == target }
+                    } : []
+                guard options.wantsHash || !unchanged.isEmpty else {
+                    return completion(.success(RealtimeWritten(changes: changes)))
                 }
-                let done = written
-                store.read(in: name, { try $0.hash(at: target) }) { hash in
-                    var written = done
-                    written.hash = try? hash.get()
-                    completion(.success(written))
+                store.read(in: name) { state in
+                    var written = RealtimeWritten(changes: changes)
+                    // It was so before.
+                    for target in unchanged {
+                        written.changes.append(RealtimeChange(target, try state.node(at: target)))
+                    }
+                    if options.wantsHash, case .set(let target, _, _) = write {
+                        written.hash = try state.hash(at: target)
+                    }
+                    return written
+                } completion: {
+                    completion($0.mapError { RealtimeServiceError($0, of: name) })
                 }
             }
         }
@@ -146,6 +157,13 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         return { [self] before, after, now in
             try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
         }
+    }
+}
+
+extension RealtimeSnapshot {
+    /// What a write addresses.
+    fileprivate func node(at target: RealtimeTarget) throws -> RealtimeNode? {
+        target.isPriority ? try leaf(at: target).map { RealtimeNode($0) } : try node(at: target.path)
     }
 }
 

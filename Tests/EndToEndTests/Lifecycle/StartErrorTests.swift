@@ -30,11 +30,12 @@ import Testing
         #expect(directory.workers.isEmpty)
     }
 
-    @Test(arguments: ["functions", "firestore", "auth", "events"])
+    @Test(arguments: ["functions", "firestore", "database", "auth", "events"])
     func aTakenPortIsNamed(surface: String) async throws {
         try await RunningHost.serving([]) { host in
             let surfaces = [
-                "functions": host.functions, "firestore": host.firestore, "auth": host.auth, "events": host.events,
+                "functions": host.functions, "firestore": host.firestore, "database": host.database, "auth": host.auth,
+                "events": host.events,
             ]
             let taken = surfaces[surface]
             let port = try #require(taken?.port)

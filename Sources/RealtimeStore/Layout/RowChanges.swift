@@ -11,15 +11,34 @@ final class RowChanges {
         var isStructural: Bool
     }
 
-    /// In the order of the paths.
-    private(set) var all: [Change] = []
+    /// Where a change is, or would be inserted.
+    fileprivate struct Place: Comparable {
+        var chunk: Int
+        var index: Int
+
+        static func < (a: Place, b: Place) -> Bool { a.chunk == b.chunk ? a.index < b.index : a.chunk < b.chunk }
+    }
+
+    /// In the order of the paths, in chunks, so that an insertion moves few. None is empty.
+    fileprivate private(set) var chunks: [[Change]] = []
     /// Ranges whose stored rows aren't seen any more.
     private(set) var hidden: [KeyRange] = []
-
-    var isEmpty: Bool { all.isEmpty && hidden.isEmpty }
-
+    private(set) var count = 0
     /// The approximate size in bytes.
     private(set) var bytes = 0
+
+    private static let maxChunk = 256
+
+    var isEmpty: Bool { chunks.isEmpty && hidden.isEmpty }
+
+    /// All changes in the order of their paths.
+    var all: some Sequence<Change> { chunks.joined() }
+
+    /// From the first change to the last; nil if there are none.
+    var range: KeyRange? {
+        guard let first = chunks.first?.first, let last = chunks.last?.last else { return nil }
+        return KeyRange(lower: first.path, upper: last.path + [0])
+    }
 
     /// - Parameter isStructural: whether there is no such row yet.
     func put(_ path: [UInt8], _ row: [UInt8], isStructural: Bool) {
@@ -31,43 +50,70 @@ final class RowChanges {
 
     /// Removes all rows of a subtree without looking at them.
     func hide(_ range: KeyRange) {
-        all.removeSubrange(places(in: range))
+        let kept = all.filter { !range.contains($0.path) }
+        count = kept.count
+        chunks = stride(from: 0, to: kept.count, by: Self.maxChunk).map { start in
+            Array(kept[start..<min(start + Self.maxChunk, kept.count)])
+        }
         hidden.removeAll { range.intersection($0) == $0 }
         hidden.append(range)
     }
 
     /// - Returns: the changed row, or nil in it if the row was removed; nil if the row isn't changed.
     subscript(path: [UInt8]) -> [UInt8]?? {
-        let place = place(of: path)
-        return place < all.count && all[place].path == path ? .some(all[place].row) : nil
+        guard let change = change(at: place(of: path)), change.path == path else { return nil }
+        return .some(change.row)
     }
 
     func hides(_ path: [UInt8]) -> Bool { hidden.contains { $0.contains(path) } }
 
     private func set(_ change: Change) {
-        var change = change
         bytes += change.path.count + (change.row?.count ?? 0) + 64
         let place = place(of: change.path)
-        guard place < all.count, all[place].path == change.path else { return all.insert(change, at: place) }
-        change.isStructural = change.isStructural || all[place].isStructural
-        all[place] = change
+        if let old = self.change(at: place), old.path == change.path {
+            chunks[place.chunk][place.index] = change
+            chunks[place.chunk][place.index].isStructural = change.isStructural || old.isStructural
+            return
+        }
+        count += 1
+        // What comes behind all others goes to the last chunk.
+        let chunk = place.chunk == chunks.count ? chunks.count - 1 : place.chunk
+        guard chunk >= 0 else { return chunks.append([change]) }
+        let index = place.chunk == chunks.count ? chunks[chunk].count : place.index
+        chunks[chunk].insert(change, at: index)
+        guard chunks[chunk].count > Self.maxChunk else { return }
+        // Changes that come in their order leave full chunks behind.
+        let kept = index == chunks[chunk].count - 1 ? Self.maxChunk : Self.maxChunk / 2
+        let rest = Array(chunks[chunk][kept...])
+        chunks[chunk].removeSubrange(kept...)
+        chunks.insert(rest, at: chunk + 1)
+    }
+
+    fileprivate func change(at place: Place) -> Change? {
+        place.chunk < chunks.count ? chunks[place.chunk][place.index] : nil
     }
 
     /// The position of the first change that isn't before a path.
-    private func place(of path: [UInt8]) -> Int {
-        // Most changes come in their order.
-        guard let last = all.last, !last.path.lexicographicallyPrecedes(path) else { return all.count }
-        var (low, high) = (0, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].path.lexicographicallyPrecedes(path) { low = middle + 1 } else { high = middle }
+    fileprivate func place(of path: [UInt8]) -> Place {
+        let chunk = Self.firstIndex(below: chunks.count) { chunk in
+            chunks[chunk][chunks[chunk].count - 1].path.lexicographicallyPrecedes(path)
         }
-        return low
+        guard chunk < chunks.count else { return Place(chunk: chunk, index: 0) }
+        let index = Self.firstIndex(below: chunks[chunk].count) { index in
+            chunks[chunk][index].path.lexicographicallyPrecedes(path)
+        }
+        return Place(chunk: chunk, index: index)
     }
 
-    private func places(in range: KeyRange) -> Range<Int> {
-        let first = place(of: range.lower)
-        return first..<max(first, range.upper.map { place(of: $0) } ?? all.count)
+    /// The first index for which `isBefore` is false, given that it is true for all below that.
+    private static func firstIndex(below count: Int, _ isBefore: (Int) -> Bool) -> Int {
+        guard count > 0, isBefore(count - 1) == false else { return count }
+        var (low, high) = (0, count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(middle) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 
@@ -75,22 +121,39 @@ extension RowChanges {
     /// The changes of a range, one after the other.
     struct Cursor {
         fileprivate let changes: RowChanges
-        fileprivate var places: Range<Int>
+        fileprivate var first: Place
+        /// After the last one.
+        fileprivate var end: Place
         fileprivate let reverse: Bool
 
         var next: Change? {
-            places.isEmpty ? nil : changes.all[reverse ? places.upperBound - 1 : places.lowerBound]
+            guard first < end else { return nil }
+            return changes.change(at: reverse ? changes.before(end) : first)
         }
 
-        mutating func advance() { places = reverse ? places.dropLast() : places.dropFirst() }
+        mutating func advance() { if reverse { end = changes.before(end) } else { first = changes.after(first) } }
     }
 
     func cursor(in range: KeyRange, reverse: Bool) -> Cursor {
-        Cursor(changes: self, places: range.isEmpty ? 0..<0 : places(in: range), reverse: reverse)
+        let first = place(of: range.lower)
+        let end = range.isEmpty ? first : range.upper.map { place(of: $0) } ?? Place(chunk: chunks.count, index: 0)
+        return Cursor(changes: self, first: first, end: end, reverse: reverse)
+    }
+
+    fileprivate func after(_ place: Place) -> Place {
+        place.index + 1 < chunks[place.chunk].count
+            ? Place(chunk: place.chunk, index: place.index + 1) : Place(chunk: place.chunk + 1, index: 0)
+    }
+
+    fileprivate func before(_ place: Place) -> Place {
+        place.index > 0
+            ? Place(chunk: place.chunk, index: place.index - 1)
+            : Place(chunk: place.chunk - 1, index: chunks[place.chunk - 1].count - 1)
     }
 
     /// The parts of a range whose stored rows are seen, in the order of a scan.
     func visibleParts(of range: KeyRange, reverse: Bool) -> [KeyRange] {
+        guard !hidden.isEmpty else { return [range] }
         var parts = [range]
         for hidden in hidden {
             parts = parts.flatMap { part -> [KeyRange] in

@@ -8,9 +8,7 @@ enum RowKind: UInt8 {
     case namespace
     /// The number of the next tree. There is one such row.
     case nextTree
-    /// The source of a namespace's rules, by the namespace's name.
-    case rules
-    /// A setting of a namespace.
+    /// A setting of a namespace, such as the source of its rules, by the names of both.
     case setting
     /// What happens when a client disconnects, by namespace, session and order.
     case disconnect

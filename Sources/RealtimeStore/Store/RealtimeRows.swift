@@ -1,6 +1,5 @@
 import CommitPipeline
 import DocumentModel
-import RealtimeModel
 import StorageEngine
 
 /// The Realtime Database as a kind of data: the writer's state of it, and its work in the background.
@@ -79,8 +78,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     func note(
         _ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String, version: Int64
     ) {
-        let subtrees = changes.map { TreeKey.subtree(TreeKey.of($0.change.target.path)) }
-        recent.append(rows, of: subtrees, in: namespace, version: version)
+        recent.append(rows, in: namespace, version: version)
         feed.append(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes))
     }
 

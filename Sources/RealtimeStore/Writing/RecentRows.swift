@@ -10,7 +10,7 @@ struct RecentRows {
         var version: Int64
         var namespace: String
         var rows: [(path: [UInt8], isStructural: Bool)]
-        /// Subtrees that were changed without looking at their rows, or of which too many rows changed.
+        /// Ranges in which any row may have changed.
         var ranges: [KeyRange]
     }
 
@@ -19,7 +19,7 @@ struct RecentRows {
     /// All changes after this version are here.
     private var floor: Int64
     private let maxRows: Int
-    /// A commit that changes more rows is remembered by its subtrees.
+    /// A commit that changes more rows is remembered by the range that has them.
     private static let maxRowsOfCommit = 256
     /// More changes aren't looked at: checking again costs less.
     private static let maxLooked = 4_096
@@ -29,14 +29,10 @@ struct RecentRows {
         self.maxRows = maxRows
     }
 
-    mutating func append(_ changes: RowChanges, of subtrees: [KeyRange], in namespace: String, version: Int64) {
+    mutating func append(_ changes: RowChanges, in namespace: String, version: Int64) {
         var entry = Entry(version: version, namespace: namespace, rows: [], ranges: changes.hidden)
-        if changes.all.count > Self.maxRowsOfCommit {
-            entry.ranges += subtrees
-            // Rows above the subtrees, such as leaves that became objects, are few.
-            for change in changes.all where !subtrees.contains(where: { $0.contains(change.path) }) {
-                entry.rows.append((change.path, change.isStructural))
-            }
+        if changes.count > Self.maxRowsOfCommit, let range = changes.range {
+            entry.ranges.append(range)
         } else {
             entry.rows = changes.all.map { ($0.path, $0.isStructural) }
         }

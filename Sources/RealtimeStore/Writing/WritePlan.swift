@@ -58,7 +58,9 @@ struct WritePlan {
             }
             let changes = try write.resolved(now: now) { target in try state.leaf(at: target) }
             for change in changes {
-                if let applied = try editor.apply(change) { add(applied) }
+                guard let new = try editor.apply(change) else { continue }
+                // Within one write, no target contains another.
+                if writes.count > 1 { add(new) } else { applied.append(new) }
             }
         }
     }
@@ -67,7 +69,6 @@ struct WritePlan {
 
     /// Adds a change that has been applied. Of changes that contain one another, one is left, at the outer target.
     private mutating func add(_ new: RealtimeAppliedChange) {
-        // Only a commit with several writes has such changes.
         if let index = applied.firstIndex(where: { $0.change.target.contains(new.change.target) }) {
             let outer = applied[index].change.target.path
             guard let relative = new.change.target.relative(to: outer) else { return }

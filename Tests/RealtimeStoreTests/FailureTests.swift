@@ -1,0 +1,113 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+import RealtimeStore
+import StorageEngine
+import StoreTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+/// Batches that fail, and limits.
+struct FailureTests {
+    @Test(.endsHangs) func aBatchThatFailsLeavesNothingAndIsNotPushed() async throws {
+        let engine = FailingEngine()
+        let fixture = try RealtimeFixture(on: engine)
+        try await fixture.set("a", "1")
+        let view = await ListenerView(fixture.store, .root)
+        engine.fails.withLock { $0 = true }
+        let failure = await #expect(throws: RealtimeFailure.self) { try await fixture.set("a", "2") }
+        #expect(failure?.code == .unavailable)
+        // A namespace's record is forgotten with its first write.
+        let other = RealtimeCommit([.set(RealtimeTarget(.root), RealtimeWriteValue(RealtimeNode(1)))], in: "other")
+        await #expect(throws: RealtimeFailure.self) { try await fixture.store.commit(other) }
+        engine.fails.withLock { $0 = false }
+        #expect(try await fixture.json() == #"{"a":1}"#)
+        #expect(try await fixture.store.namespaces() == [RealtimeFixture.namespace])
+        try await fixture.store.commit(other)
+        try await fixture.set("a", "3")
+        #expect(view.takePushes().count == 1)
+        #expect(try await fixture.store.namespaces() == [RealtimeFixture.namespace, "other"])
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func backgroundWorkGoesOnAfterAFailure() async throws {
+        let engine = FailingEngine()
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        (configuration.maxSweptRows, configuration.maxIdleSweptRows) = (2, 2)
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration)
+        try await fixture.set("a", "[1,2,3,4,5,6,7,8,9,10,11,12]")
+        try await fixture.set("a", "null")
+        engine.fails.withLock { $0 = true }
+        await #expect(throws: RealtimeFailure.self) { try await fixture.store.settle() }
+        engine.fails.withLock { $0 = false }
+        try await fixture.store.settle()
+        #expect(try engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) } == 0)
+        try await fixture.close()
+    }
+
+    @Test func aReadHasALimit() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.limits.maxBytes = 1_000
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        let text = String(repeating: "x", count: 300)
+        try await fixture.set("a", #"["\#(text)","\#(text)","\#(text)","\#(text)"]"#)
+        for body in [
+            { try $0.node(at: .root) != nil }, { try $0.hash(at: .root).isEmpty },
+            { state in
+                try state.writeJSON(at: .root, as: .plain) { _ in }
+                return true
+            },
+        ] as [@Sendable (RealtimeSnapshot) throws -> Bool] {
+            let failure = await #expect(throws: RealtimeFailure.self) { try await fixture.read(body) }
+            #expect(failure?.code == .tooLarge)
+        }
+        #expect(try await fixture.json("a/1") == "\"\(text)\"")
+        try await fixture.close()
+    }
+
+    @Test func namespacesAreSeparateAndMayHaveToBeDeclared() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.createsNamespaces = false
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        for body in [{ _ = try await fixture.set("a", "1") }, { _ = try await fixture.json() }] {
+            let failure = await #expect(throws: RealtimeFailure.self) { try await body() }
+            #expect(failure?.code == .unknownNamespace)
+        }
+        try await fixture.store.declare([RealtimeFixture.namespace, "other"])
+        try await fixture.set("a", "1")
+        let other = try await fixture.store.read(in: "other") { try $0.exists(at: .root) }
+        #expect(!other)
+        let store = fixture.store
+        let stored = await withCheckedContinuation { continuation in
+            store.set("rules", to: Array("{}".utf8), in: "other") { continuation.resume(returning: $0) }
+        }
+        try stored.get()
+        try await fixture.reopen()
+        #expect(try await fixture.store.settings("rules") == ["other": Array("{}".utf8)])
+        #expect(try await fixture.store.settings("other") == [:])
+        #expect(try await fixture.store.namespaces() == [RealtimeFixture.namespace, "other"])
+        try await fixture.close()
+    }
+
+    /// A commit of the tree and of another kind of data is all or nothing.
+    @Test(arguments: [true, false]) func aCommitMayHaveOtherParts(isFull: Bool) async throws {
+        let engine = MemoryEngine()
+        let pipeline = try CommitPipeline(engine: engine, now: ManualClock().timestamp)
+        let store = try RealtimeStore(on: pipeline)
+        let counters = try pipeline.add { try Counters($0) }
+        try pipeline.start()
+        for _ in 0..<(isFull ? 3 : 0) {
+            _ = await pipeline.commit { Commit([CountUp("visits", counters)]) }
+        }
+        let write = RealtimeWrite.set(RealtimeTarget(.root), RealtimeWriteValue(RealtimeNode(1)))
+        let outcome = await pipeline.commit {
+            Commit([store.part(RealtimeCommit([write], in: "n")), CountUp("visits", counters)])
+        }
+        if case .refused = outcome { #expect(isFull) } else { #expect(!isFull) }
+        #expect(try await store.read(in: "n") { try $0.exists(at: .root) } == !isFull)
+        await pipeline.shutdown()
+    }
+}

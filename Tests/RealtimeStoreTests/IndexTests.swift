@@ -12,7 +12,8 @@ struct IndexTests {
         let steps = try RealtimePath(parents).keys.map { key in
             key.string == "*" ? RealtimeIndexDefinition.Step.any : .key(key)
         }
-        return RealtimeIndexDefinition(parents: steps, index: child == ".value" ? .value : .child(try RealtimePath(child)))
+        return RealtimeIndexDefinition(
+            parents: steps, index: child == ".value" ? .value : .child(try RealtimePath(child)))
     }
 
     /// A store whose background work comes in small steps, and only with jobs.

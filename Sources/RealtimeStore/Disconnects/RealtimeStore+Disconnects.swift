@@ -49,15 +49,15 @@ extension RealtimeStore {
         try await change { _, storage in try DisconnectRows(storage: storage).sessions() }
     }
 
-    /// Writes what a session has registered, each registration in a commit of its own that also removes it, in their order.
-    /// However often this is called, and whenever the host is killed, each is written once.
+    /// Writes what a session has registered, each registration in a commit of its own that also removes it, in their
+    /// order. However often this is called, and whenever the host is killed, each is written once.
     ///
     /// - Parameters:
     ///   - sequence: the connection's, if it had one: what it has sent before comes first.
     ///   - context: makes the context of a registration's commit.
     ///   - check: makes the check of a registration's write; nil for an admin's. What is refused is removed too.
-    ///   - completion: receives, for each registration, the failure if it wasn't written. One that failed as unavailable is
-    ///     still registered.
+    ///   - completion: receives, for each registration, the failure if it wasn't written. One that failed as
+    ///     unavailable is still registered.
     package func runDisconnects(
         of session: String, in namespace: String, sequence: RealtimeWriteSequence? = nil,
         context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext = { _ in OperationContext() },

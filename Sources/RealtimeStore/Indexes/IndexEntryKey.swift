@@ -1,8 +1,8 @@
 import DocumentModel
 import RealtimeModel
 
-/// Paths of the entries that order a node's children: the node's path, a marker, the index's number, the value and the
-/// child's key. The rows are empty.
+/// Paths of the entries that order a node's children: the node's path, a marker, the index's number, the value and
+/// the child's key. The rows are empty.
 enum IndexEntryKey {
     /// The number of the priorities. Each node has this index, and in it only the children with a priority.
     static let priorities: UInt32 = 0

@@ -4,8 +4,8 @@ import StorageEngine
 
 /// Builds or removes the entries of an index, some in each batch, from the first node to the last.
 ///
-/// How far it has come is stored with the entries, so that it goes on when the store is next opened. Commits maintain the
-/// index meanwhile: an entry that both write is the same.
+/// How far it has come is stored with the entries, so that it goes on when the store is next opened. Commits maintain
+/// the index meanwhile: an entry that both write is the same.
 struct IndexPass {
     private let index: RealtimeIndex
     private let storage: any StorageWriter
@@ -87,7 +87,8 @@ struct IndexPass {
 
     // MARK: Nodes
 
-    /// Visits the nodes whose children the index orders and that have any at or after a path, until the body returns false.
+    /// Visits the nodes whose children the index orders and that have any at or after a path, until the body returns
+    /// false.
     ///
     /// - Returns: false if the body has ended it.
     private func eachParent(from lower: [UInt8], _ body: ([UInt8]) throws -> Bool) throws -> Bool {

@@ -3,8 +3,9 @@ import StorageEngine
 
 /// Where the rows of a namespace are: which numbered tree has the rows of which paths.
 ///
-/// Most namespaces have one tree. When a large subtree is deleted or replaced, its range gets a new tree, which takes one
-/// row to note. The old rows are then garbage, which is removed in the background, and a small extent is moved back.
+/// Most namespaces have one tree. When a large subtree is deleted or replaced, its range gets a new tree, which takes
+/// one row to note. The old rows are then garbage, which is removed in the background, and a small extent is moved
+/// back.
 struct TreeLayout: Hashable, Sendable {
     /// Paths whose rows are in another tree than the others'.
     struct Extent: Hashable, Sendable {

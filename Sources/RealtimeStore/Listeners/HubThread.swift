@@ -3,8 +3,8 @@ import RealtimeModel
 
 /// The thread that delivers changes to listeners and answers to callers.
 ///
-/// Listeners without a query receive each commit's changes as they are. Those with one are brought up to date by a snapshot,
-/// which is taken at most once for each round of jobs; what comes behind waits for it.
+/// Listeners without a query receive each commit's changes as they are. Those with one are brought up to date by a
+/// snapshot, which is taken at most once for each round of jobs; what comes behind waits for it.
 final class HubThread: @unchecked Sendable {
     // Everything here is used only by the thread that calls `run`.
     private let hub: RealtimeHub
@@ -18,25 +18,32 @@ final class HubThread: @unchecked Sendable {
     private var outdated: [ObjectIdentifier: (namespace: String, group: QueryGroup)] = [:]
     /// The version up to which listeners without a query have their changes.
     private var position: Int64
+    private var turns = StaleTurns(limit: .milliseconds(100))
+    private let elapsed: @Sendable () -> Duration
     /// What waits for commits that are durable but haven't come yet.
     private var waiting: [(version: Int64, job: HubJob)] = []
 
     init(
         _ hub: RealtimeHub, _ session: SnapshotSession, _ catalogs: CatalogCache, limits: RealtimeReadLimits,
-        position: Int64
+        position: Int64, elapsed: @escaping @Sendable () -> Duration
     ) {
         self.hub = hub
         self.session = session
         self.catalogs = catalogs
         self.limits = limits
         self.position = position
+        self.elapsed = elapsed
     }
 
     func run() {
-        while take() { work() }
+        while take(within: turns.nextDeadline.map { max($0 - elapsed(), .zero) }) {
+            work()
+            for answer in turns.expire(at: elapsed()) { answer() }
+        }
         // Without a writer, no more commits come.
         position = .max
         work()
+        for answer in turns.removeAll() { answer() }
     }
 
     private func work() {
@@ -46,8 +53,8 @@ final class HubThread: @unchecked Sendable {
         } while releaseWaiting() || !backlog.isEmpty
     }
 
-    private func take() -> Bool {
-        guard let jobs = hub.jobs.take() else { return false }
+    private func take(within timeout: Duration? = nil) -> Bool {
+        guard let jobs = hub.jobs.take(within: timeout) else { return false }
         for job in jobs { backlog.append(job) }
         return true
     }
@@ -61,6 +68,9 @@ final class HubThread: @unchecked Sendable {
             if let version, version > position { return waiting.append((version, job)) }
             updateGroups()
             completion()
+        case .decision(let place, let client, let isStale, let completion):
+            updateGroups()
+            for answer in turns.decided(place, of: client, isStale: isStale, at: elapsed(), completion) { answer() }
         case .add(let core): add(core)
         case .begin(let id, let beginning):
             if beginning.version > position { return waiting.append((beginning.version, job)) }
@@ -220,7 +230,7 @@ final class HubThread: @unchecked Sendable {
             case .commits(let commits, let upTo): deliver(commits, upTo: upTo)
             // Later, it would miss the commits behind it.
             case .add(let core): add(core)
-            case .completion, .begin, .remove: later.append(job)
+            case .completion, .decision, .begin, .remove: later.append(job)
             }
         }
         return true

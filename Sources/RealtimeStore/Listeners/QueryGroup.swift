@@ -57,8 +57,8 @@ final class QueryGroup {
             for key in difference.left.sorted() { pushed.append(RealtimeChange(Self.target(of: key), nil)) }
             for key in difference.kept.sorted() {
                 guard let changes = byChild[key] else { continue }
-                // One change is applied by clients as it was here. After several, an object may have lost its priority in
-                // between, which only the whole child tells.
+                // One change is applied by clients as it was here. After several, an object may have lost its
+                // priority in between, which only the whole child tells.
                 if changes.count == 1 { pushed.append(changes[0]) } else { pushed.append(try whole(key, in: state)) }
             }
             for key in difference.entered.sorted() { pushed.append(try whole(key, in: state)) }

@@ -9,6 +9,8 @@ enum HubJob: Sendable {
     case commits([RealtimeCommitFeed], upTo: Int64)
     /// An answer to a caller, which must not come before the effects of the commits up to a version.
     case completion(at: Int64?, @Sendable () -> Void)
+    /// As a completion, of a conditional write by a client.
+    case decision(StaleTurns.Place, client: UInt64, isStale: Bool, @Sendable () -> Void)
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
@@ -27,8 +29,8 @@ struct ListenerBeginning: Sendable {
     var hasFailed = false
 }
 
-/// The queue of the thread that delivers commits to listeners, and answers to callers: so each caller's answers and each
-/// listener's changes come in the order of commits, and the writer waits for neither.
+/// The queue of the thread that delivers commits to listeners, and answers to callers: so each caller's answers and
+/// each listener's changes come in the order of commits, and the writer waits for neither.
 final class RealtimeHub: Sendable {
     let jobs = JobQueue<HubJob>()
     private let pipeline: CommitPipeline
@@ -50,7 +52,7 @@ final class RealtimeHub: Sendable {
     func start() throws {
         let session = SnapshotSession(try pipeline.engine.makeReadSession())
         let thread = HubThread(
-            self, session, catalogs, limits: limits, position: pipeline.openedVersion)
+            self, session, catalogs, limits: limits, position: pipeline.openedVersion, elapsed: pipeline.elapsed)
         threads.withLock { $0.start(Self.threadName) { thread.run() } }
     }
 
@@ -68,6 +70,13 @@ final class RealtimeHub: Sendable {
     /// - Parameter version: also of the commits up to this version, which are durable.
     func complete(at version: Int64? = nil, _ completion: @escaping @Sendable () -> Void) {
         if !jobs.put(.completion(at: version, completion)) { completion() }
+    }
+
+    /// Calls back as ``complete(at:_:)`` does, and if the write is stale, when it is the client's turn to retry.
+    func complete(
+        _ place: StaleTurns.Place, of client: UInt64, isStale: Bool, _ completion: @escaping @Sendable () -> Void
+    ) {
+        if !jobs.put(.decision(place, client: client, isStale: isStale, completion)) { completion() }
     }
 
     /// The number of listeners.

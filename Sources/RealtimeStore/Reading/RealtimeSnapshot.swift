@@ -16,8 +16,8 @@ package enum RealtimeContent: Hashable, Sendable {
 
 /// A namespace in one state: a durable one, the one within a batch, or the one that a write would lead to.
 ///
-/// Each function reads the rows that it needs, and none throws for something that doesn't exist. They throw `StorageError`,
-/// `DecodingFailure` if a row isn't what was stored, or `RealtimeFailure` for their own limits.
+/// Each function reads the rows that it needs, and none throws for something that doesn't exist. They throw
+/// `StorageError`, `DecodingFailure` if a row isn't what was stored, or `RealtimeFailure` for their own limits.
 package struct RealtimeSnapshot {
     let rows: TreeRows
     let indexes: [RealtimeIndex]

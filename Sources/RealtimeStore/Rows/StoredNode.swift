@@ -3,8 +3,8 @@ import RealtimeModel
 
 /// A node's row: the value of a leaf, or the priority of an object. An object without a priority has no row.
 ///
-/// The row's value is a byte that tells its parts, the priority, the leaf, and four bytes of a checksum over these and the
-/// path.
+/// The row's value is a byte that tells its parts, the priority, the leaf, and four bytes of a checksum over these
+/// and the path.
 struct StoredNode: Hashable {
     /// Nil for an object.
     var leaf: RealtimeLeaf?

@@ -3,9 +3,9 @@ import StorageEngine
 
 /// Paths as bytes that sort as ``RealtimePath`` does: a node before its children, and these by key.
 ///
-/// So a subtree is one contiguous range. Each key of a path is a marker and bytes of which none is another's prefix: of an
-/// integer, its number and length; of any other key, its text. Entries of indexes follow the node whose children they
-/// order, and precede these children.
+/// So a subtree is one contiguous range. Each key of a path is a marker and bytes of which none is another's prefix:
+/// of an integer, its number and length; of any other key, its text. Entries of indexes follow the node whose
+/// children they order, and precede these children.
 ///
 /// In storage, a path's bytes follow the row's kind and the number of its tree (see ``TreeLayout``).
 enum TreeKey {
@@ -49,7 +49,8 @@ enum TreeKey {
                 bytes.append(integerMarker)
                 let biased = UInt32(bitPattern: number) ^ 0x8000_0000
                 for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: biased >> shift)) }
-                // Of two spellings of 0 with one length, the negative one comes first. No key is longer than the maximum.
+                // Of two spellings of 0 with one length, the negative one comes first. No key is longer than the
+                // maximum.
                 let length = min(text.count, 0x7FFF) * 2 + (text[0] == UInt8(ascii: "-") ? 0 : 1)
                 bytes.append(UInt8(length >> 8))
                 bytes.append(UInt8(truncatingIfNeeded: length))
@@ -61,8 +62,8 @@ enum TreeKey {
         }
     }
 
-    /// Appends a text without its end, so that the order of bytes is that of UTF-16 units: characters beyond U+FFFF, whose
-    /// first byte is 0xF0 to 0xF4, come before U+E000 to U+FFFF, whose first byte is 0xEE or 0xEF.
+    /// Appends a text without its end, so that the order of bytes is that of UTF-16 units: characters beyond U+FFFF,
+    /// whose first byte is 0xF0 to 0xF4, come before U+E000 to U+FFFF, whose first byte is 0xEE or 0xEF.
     static func append(text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             switch byte {

@@ -1,7 +1,8 @@
 import StorageEngine
 
-/// The background work on namespaces, some in each batch: removes garbage, moves the rows of small extents back to the tree
-/// around them (see ``TreeLayout``), and builds and removes indexes. What is left goes on when the store is next opened.
+/// The background work on namespaces, some in each batch: removes garbage, moves the rows of small extents back to
+/// the tree around them (see ``TreeLayout``), and builds and removes indexes. What is left goes on when the store is
+/// next opened.
 ///
 /// Used on the writer's thread.
 struct BackgroundWork {

@@ -3,7 +3,8 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// Whether a namespace exists from its first use, as in development, or only once it was declared.
     package var createsNamespaces = true
     package var limits = RealtimeReadLimits()
-    /// A subtree with more rows is deleted or replaced without looking at them, and moved back only while it has no more.
+    /// A subtree with more rows is deleted or replaced without looking at them, and moved back only while it has no
+    /// more.
     package var maxComparedRows = 2_000
     /// The rows that one batch moves or removes in the background: beside commits, and if there are none.
     package var maxSweptRows = 256

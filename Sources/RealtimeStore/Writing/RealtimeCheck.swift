@@ -4,8 +4,8 @@ import RealtimeModel
 
 /// Decides whether a write is allowed.
 ///
-/// It may run twice, first on a reader's thread and, if what it has read has changed meanwhile, on the writer's: it must be
-/// quick, and depend on its arguments only.
+/// It may run twice, first on a reader's thread and, if what it has read has changed meanwhile, on the writer's: it
+/// must be quick, and depend on its arguments only.
 ///
 /// - Parameters:
 ///   - before: the state before the write.

@@ -7,6 +7,9 @@ package struct RealtimeCommit: Sendable {
     package var writes: [RealtimeWrite]
     /// Decides whether they are allowed; nil for an admin.
     package var check: RealtimeCheck?
+    /// The client, if it retries conditional writes that are stale. So that it succeeds although many write the same
+    /// path, its answer may wait for its turn: see `StaleTurns`.
+    package var client: UInt64?
     /// A registration that the commit removes, whether its writes are allowed or not.
     var registration: DisconnectKey?
 
@@ -14,6 +17,14 @@ package struct RealtimeCommit: Sendable {
         self.namespace = namespace
         self.writes = writes
         self.check = check
+    }
+}
+
+extension RealtimeCommit {
+    /// What is written if it has a given hash; nil if the commit has no condition.
+    var conditionalTarget: RealtimeTarget? {
+        for case .set(let target, _, _?) in writes { return target }
+        return nil
     }
 }
 

@@ -103,7 +103,13 @@ struct RealtimeCommitJob: CommitJob {
             } else {
                 .failure(RealtimeFailure(.internal, "a commit of the tree had no result"))
             }
-        kind.hub.complete { [completion] in completion(result) }
+        guard let client = request.client, let target = request.conditionalTarget else {
+            return kind.hub.complete { [completion] in completion(result) }
+        }
+        var isStale = false
+        if case .failure(.stale) = result { isStale = true }
+        let place = StaleTurns.Place(namespace: request.namespace, target: target)
+        kind.hub.complete(place, of: client, isStale: isStale) { [completion] in completion(result) }
     }
 
     func fail(_ error: DocumentError) {

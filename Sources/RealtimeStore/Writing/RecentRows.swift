@@ -1,8 +1,8 @@
 import CommitPipeline
 import StorageEngine
 
-/// Which rows recent commits have changed, against which the reads of checks are validated. Bounded: the oldest commits are
-/// forgotten first.
+/// Which rows recent commits have changed, against which the reads of checks are validated. Bounded: the oldest
+/// commits are forgotten first.
 ///
 /// Used on the writer's thread.
 struct RecentRows {

@@ -39,7 +39,7 @@ final class RealtimeFixture: Sendable {
     private static func open(
         _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: RealtimeStoreConfiguration
     ) throws -> (any StorageEngine, CommitPipeline, RealtimeStore) {
-        let pipeline = try CommitPipeline(engine: engine, now: clock.timestamp)
+        let pipeline = try CommitPipeline(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
         let store = try RealtimeStore(on: pipeline, configuration: configuration)
         try pipeline.start()
         return (engine, pipeline, store)

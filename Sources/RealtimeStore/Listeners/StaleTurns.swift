@@ -1,0 +1,85 @@
+import RealtimeModel
+
+/// Whose turn it is to retry a conditional write of a path that many clients write.
+///
+/// If all that are stale were answered at once, each would retry, and all but one would be stale again: with n
+/// clients a write takes about n attempts. So one client at a time is answered, and the next one when the first has
+/// written. A client that has written during the turn is answered after it, so that none can be faster each time.
+///
+/// Used by the listeners' thread.
+struct StaleTurns {
+    typealias Answer = @Sendable () -> Void
+
+    /// What is written.
+    struct Place: Hashable, Sendable {
+        var namespace: String
+        var target: RealtimeTarget
+    }
+
+    private struct Queue {
+        /// The client whose turn it is, and until when it may take.
+        var client: UInt64
+        var deadline: Duration
+        var waiting: [(client: UInt64, answer: Answer)] = []
+        /// Answers to clients that have written during the turn.
+        var written: [Answer] = []
+    }
+
+    private var queues: [Place: Queue] = [:]
+    /// How long a client may take, until the next one has its turn too.
+    private let limit: Duration
+
+    init(limit: Duration) { self.limit = limit }
+
+    /// When the next turn ends; nil if there is none.
+    var nextDeadline: Duration? { queues.values.map(\.deadline).min() }
+
+    /// Called when a conditional write was decided.
+    ///
+    /// - Parameter answer: answers its client.
+    /// - Returns: the answers that are due.
+    mutating func decided(
+        _ place: Place, of client: UInt64, isStale: Bool, at now: Duration, _ answer: @escaping Answer
+    ) -> [Answer] {
+        guard var queue = queues[place] else {
+            if isStale { queues[place] = Queue(client: client, deadline: now + limit) }
+            return [answer]
+        }
+        guard queue.client == client else {
+            if isStale { queue.waiting.append((client, answer)) } else { queue.written.append(answer) }
+            queues[place] = queue
+            return []
+        }
+        guard isStale else { return next(place, at: now) + [answer] }
+        queue.deadline = now + limit
+        queues[place] = queue
+        return [answer]
+    }
+
+    /// Ends the turns that have taken too long.
+    ///
+    /// - Returns: the answers that are due.
+    mutating func expire(at now: Duration) -> [Answer] {
+        queues.filter { $0.value.deadline <= now }.keys.flatMap { next($0, at: now) }
+    }
+
+    /// Ends all turns.
+    ///
+    /// - Returns: the answers that are due.
+    mutating func removeAll() -> [Answer] {
+        defer { queues = [:] }
+        return queues.values.flatMap { $0.written + $0.waiting.map(\.answer) }
+    }
+
+    private mutating func next(_ place: Place, at now: Duration) -> [Answer] {
+        guard var queue = queues.removeValue(forKey: place) else { return [] }
+        let written = queue.written
+        guard !queue.waiting.isEmpty else { return written }
+        let next = queue.waiting.removeFirst()
+        queue.client = next.client
+        queue.deadline = now + limit
+        queue.written = []
+        queues[place] = queue
+        return [next.answer] + written
+    }
+}

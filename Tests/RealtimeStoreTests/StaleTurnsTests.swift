@@ -1,0 +1,73 @@
+import RealtimeModel
+import RealtimeStore
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import RealtimeStore
+
+/// Clients that retry conditional writes of one path.
+struct StaleTurnsTests {
+    private static let place = StaleTurns.Place(namespace: "n", target: RealtimeTarget(.root))
+
+    @Test func oneClientAtATimeRetries() {
+        var turns = StaleTurns(limit: .seconds(1))
+        let answered = SharedList<UInt64>()
+        func decided(_ client: UInt64, isStale: Bool, at now: Duration = .zero) {
+            let due = turns.decided(Self.place, of: client, isStale: isStale, at: now) { answered.append(client) }
+            for answer in due { answer() }
+        }
+        for client in 1...3 as ClosedRange<UInt64> { decided(client, isStale: true) }
+        #expect(answered.all == [1])
+        // Another one was faster: the turn goes on, and that one waits.
+        decided(9, isStale: false)
+        #expect(answered.all == [1])
+        decided(1, isStale: true)
+        #expect(answered.all == [1, 1])
+        decided(1, isStale: false)
+        #expect(answered.all == [1, 1, 2, 9, 1])
+        decided(9, isStale: false)
+        for answer in turns.expire(at: .milliseconds(999)) { answer() }
+        #expect(answered.all.count == 5)
+        for answer in turns.expire(at: .seconds(1)) { answer() }
+        #expect(answered.all == [1, 1, 2, 9, 1, 3, 9])
+        decided(3, isStale: false)
+        #expect(turns.nextDeadline == nil)
+        decided(4, isStale: true)
+        #expect(answered.all.last == 4)
+    }
+
+    @Test(.endsHangs) func manyClientsOfOneCounterNeedFewAttempts() async throws {
+        let fixture = try RealtimeFixture(.sqlite)
+        let target = RealtimeTarget(try RealtimePath("counter"))
+        let attempts = SharedList<Int>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in 0..<32 as Range<UInt64> {
+                group.addTask {
+                    for _ in 0..<10 {
+                        var count = 0
+                        var isDone = false
+                        while !isDone {
+                            count += 1
+                            let node = try await fixture.read { try $0.node(at: target.path) }
+                            guard case .number(let number) = node?.leaf ?? 0 else { return }
+                            let value = RealtimeWriteValue(RealtimeNode(.number(number + 1)))
+                            var commit = RealtimeCommit(
+                                [.set(target, value, ifHash: node.hash)], in: RealtimeFixture.namespace)
+                            commit.client = client
+                            do {
+                                try await fixture.store.commit(commit)
+                                isDone = true
+                            } catch let failure as RealtimeFailure where failure == .stale {}
+                        }
+                        attempts.append(count)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await fixture.json("counter") == "320")
+        #expect(attempts.all.max() ?? 0 <= 25)
+        try await fixture.close()
+    }
+}

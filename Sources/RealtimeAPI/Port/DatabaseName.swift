@@ -9,18 +9,18 @@ struct DatabaseName {
     /// - Parameters:
     ///   - parameter: the parameter's value; nil or empty if there is none.
     ///   - host: the header, with or without a port.
-    /// - Returns: nil if the request names none.
+    /// - Returns: nil if the request names none. Names are those of hosts, so their letters are lowercase ones.
     /// - Throws: if it names one by what isn't a name.
     init?(_ parameter: String?, host: String?) throws(RESTRefusal) {
         if let parameter, !parameter.isEmpty {
             guard Self.isValid(parameter) else { throw RESTRefusal(400, "ns is not the name of a database.") }
-            name = parameter
+            name = parameter.lowercased()
             return
         }
         guard let host = host?.prefix(while: { $0 != ":" }), Self.suffixes.contains(where: { host.hasSuffix($0) }),
             let label = host.split(separator: ".").first, Self.isValid(String(label))
         else { return nil }
-        name = String(label)
+        name = label.lowercased()
     }
 
     private static func isValid(_ name: String) -> Bool {

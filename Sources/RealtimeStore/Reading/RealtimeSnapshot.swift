@@ -79,8 +79,10 @@ package struct RealtimeSnapshot {
     }
 
     func exists(at path: [UInt8]) throws -> Bool {
-        // Only an object without children of its own has entries, or a priority, and no other rows.
-        try rows.firstPath(in: TreeKey.subtree(path)) != nil
+        guard let first = try rows.firstPath(in: TreeKey.subtree(path)) else { return false }
+        guard first.count > path.count, first[first.startIndex + path.count] == TreeKey.entryMarker else { return true }
+        // Entries of an index that is being removed outlive their nodes.
+        return try hasChildren(at: path)
     }
 
     func hasChildren(at path: [UInt8]) throws -> Bool { try rows.firstPath(in: TreeKey.children(of: path)) != nil }

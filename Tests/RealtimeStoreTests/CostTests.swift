@@ -136,19 +136,18 @@ struct CostTests {
     @Test func deletingALargeSubtreeIsASmallCommit() async throws {
         let engine = CountingEngine(MemoryEngine(), limit: .max)
         var configuration = RealtimeStoreConfiguration()
-        // No background work hides the commit's own.
-        (configuration.maxSweptRows, configuration.maxIdleSweptRows) = (1, 64)
+        (configuration.maxSweptRows, configuration.maxIdleSweptRows) = (256, 1_000)
         let fixture = try RealtimeFixture(on: engine, configuration: configuration)
         let children = (0..<Self.count).map { (RealtimeKey(unchecked: "c\(1_000_000 + $0)"), RealtimeNode(true)) }
         let target = RealtimeTarget(try RealtimePath("a/big"))
         try await fixture.commit(.set(target, RealtimeWriteValue(RealtimeNode(RealtimeChildren(sorted: children)))))
         try await fixture.set("a/other", "1")
         try await fixture.store.settle()
-        _ = engine.takeCounts()
+        _ = engine.takeLargestWrite()
         let committed = try await fixture.commit(.set(target, RealtimeWriteValue(nil)))
         #expect(committed.changes.count == 1)
-        // Background work may have swept some since, a few rows in each batch.
-        #expect(engine.takeCounts().read < Self.count / 2)
+        // Neither the commit nor a batch of background work since has looked at all rows.
+        #expect(engine.takeLargestWrite() < 2 * 2_000 + 1_100)
         #expect(try await fixture.json("a") == #"{"other":1}"#)
         try await fixture.set("a/big/c1", "2")
         #expect(try await fixture.json("a") == #"{"big":{"c1":2},"other":1}"#)

@@ -6,6 +6,7 @@ package final class CountingEngine: StorageEngine {
     private let inner: any StorageEngine
     private let rows = Mutex(0)
     private let changes = Mutex(0)
+    private let largest = Mutex(0)
     private let limit: Int
 
     package init(_ inner: any StorageEngine, limit: Int) {
@@ -26,6 +27,14 @@ package final class CountingEngine: StorageEngine {
         return (take(rows), take(changes))
     }
 
+    /// The most rows that one write has read since the last call, if no others read meanwhile.
+    package func takeLargestWrite() -> Int {
+        largest.withLock { largest in
+            defer { largest = 0 }
+            return largest
+        }
+    }
+
     fileprivate func countChange() { changes.withLock { $0 += 1 } }
 
     fileprivate func count() throws {
@@ -42,7 +51,12 @@ package final class CountingEngine: StorageEngine {
     }
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        try inner.write { try body(Counted(inner: $0, engine: self)) }
+        let before = rows.withLock { $0 }
+        defer {
+            let read = rows.withLock { $0 } - before
+            largest.withLock { $0 = max($0, read) }
+        }
+        return try inner.write { try body(Counted(inner: $0, engine: self)) }
     }
 
     package func close() throws { try inner.close() }

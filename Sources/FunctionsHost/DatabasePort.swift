@@ -8,7 +8,6 @@ import NIOHTTP1
 import RealtimeAPI
 import ServiceAccounts
 import StrictJSON
-import Synchronization
 import TokenVerification
 import WorkerProtocol
 import Workers
@@ -62,20 +61,20 @@ struct DatabasePort {
                 let client = proxies.client(address, forwardedFor: headers["X-Forwarded-For"])
                 return UInt64(truncatingIfNeeded: client.holder.hashValue)
             },
-            now: { systemMilliseconds() }, logger: logger)
+            now: { Timestamp.wallClock().microseconds / 1000 }, logger: logger)
     }
 
     private var credentials: RealtimeCredentials {
         let verifier = parts.serving.verifiers.idToken
         let tokens = parts.serverTokens
-        let claims = TokenClaims()
+        let identities = ClientIdentities<RealtimeAuth>.realtime()
         @Sendable func bearer(
             of outcome: TokenVerifier.Outcome, _ token: String
         ) -> Result<RealtimeCredentials.Bearer, RealtimeServiceError> {
             switch outcome {
             case .valid(let verified):
                 let until = verified.expires == .max ? nil : verified.expires
-                return .success(.init(.client(claims.auth(of: verified)), until: until))
+                return .success(.init(.client(identities.identity(of: verified)), until: until))
             case .invalid(let rejection):
                 if let server = tokens.verify(token) { return .success(.init(.admin, until: server.expires)) }
                 return .failure(rejection == .expired ? .expiredToken : .invalidToken)
@@ -101,23 +100,12 @@ struct DatabasePort {
     }
 }
 
-/// Milliseconds since 1970.
-private func systemMilliseconds() -> Int64 { Timestamp.wallClock().microseconds / 1000 }
-
-/// The `auth` of verified tokens. Their claims are decoded once for many requests.
-private final class TokenClaims: Sendable {
-    private static let maxKept = 1000
-
-    private let kept = Mutex<[VerifiedToken: RealtimeAuth]>([:])
-
-    func auth(of token: VerifiedToken) -> RealtimeAuth {
-        if let known = kept.withLock({ $0[token] }) { return known }
-        let claims = (try? JSONValue(parsing: Array(token.claims.readableBytesView))) ?? .object([:])
-        let auth = RealtimeAuth(uid: token.subject, claims: claims)
-        kept.withLock { kept in
-            if kept.count >= Self.maxKept { kept.removeAll(keepingCapacity: true) }
-            kept[token] = auth
+extension ClientIdentities where Identity == RealtimeAuth {
+    /// The rules' variable `auth`.
+    fileprivate static func realtime() -> ClientIdentities {
+        ClientIdentities { token in
+            let claims = (try? JSONValue(parsing: Array(token.claims.readableBytesView))) ?? .object([:])
+            return RealtimeAuth(uid: token.subject, claims: claims)
         }
-        return auth
     }
 }

@@ -94,7 +94,7 @@ public final class FunctionsTester: Sendable {
         database = DatabaseID(project: project)
         let clock = TesterClock(startingAt: start)
         self.clock = clock
-        store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
+        store = try DocumentStore(engine: MemoryEngine(), now: clock.now, configuration: Self.unhurried)
         functionUsers = FunctionUsers(
             IdentityToolkit(
                 users: try UserStore(on: store.pipeline, project: project), policy: .development, keys: nil,
@@ -113,6 +113,18 @@ public final class FunctionsTester: Sendable {
 
     /// For all testers of the process: its hashes are as cheap as can be, since they protect no user.
     private static let passwords = PasswordHasher(cost: 2)
+
+    /// No limit in real time decides a test: a machine may be busy, an author may stop at a breakpoint.
+    private static let unhurried: StoreConfiguration = {
+        var configuration = StoreConfiguration()
+        let day = Duration.seconds(86_400)
+        configuration.transactionLifetime = day
+        configuration.transactionIdle = day
+        configuration.clientQueryLimits.time = day
+        configuration.clientCommitLimits.time = day
+        configuration.maxRefillTime = day
+        return configuration
+    }()
 
     /// The current time of the store's clock.
     public var now: Timestamp { clock.now() }

@@ -107,9 +107,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     /// Decides on all listens again.
     func authorizeListens(_ completion: @escaping @Sendable () -> Void) {
         let all = listens.withLock { Array($0.values) }
-        guard !all.isEmpty else { return completion() }
-        let countdown = RealtimeCountdown(all.count, completion)
-        for listening in all { listening.authorize { countdown.arrive() } }
+        let countdown = Countdown(all.count, completion)
+        for listening in all { listening.authorize { countdown.countDown() } }
     }
 
     // MARK: Writes
@@ -125,27 +124,14 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
             switch result {
             case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
             case .success(let committed):
-                let changes = options.wantsChanges ? committed.changes.map(\.change) : []
-                let unchanged =
-                    options.wantsChanges
-                    ? write.targets.filter { target in
-                        !changes.contains { $0.target == target }
-                    } : []
-                guard options.wantsHash || !unchanged.isEmpty else {
+                let changes = options.wantsChanges ? committed.written : []
+                guard options.wantsHash, case .set(let target, _, _) = write else {
                     return completion(.success(RealtimeWritten(changes: changes)))
                 }
-                store.read(in: name) { state in
-                    var written = RealtimeWritten(changes: changes)
-                    // It was so before.
-                    for target in unchanged {
-                        written.changes.append(RealtimeChange(target, try state.node(at: target)))
-                    }
-                    if options.wantsHash, case .set(let target, _, _) = write {
-                        written.hash = try state.hash(at: target)
-                    }
-                    return written
-                } completion: {
-                    completion($0.mapError { RealtimeServiceError($0, of: name) })
+                store.read(in: name) { try $0.hash(at: target) } completion: { hash in
+                    completion(
+                        hash.map { RealtimeWritten(changes: changes, hash: $0) }
+                            .mapError { RealtimeServiceError($0, of: name) })
                 }
             }
         }
@@ -157,13 +143,6 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         return { [self] before, after, now in
             try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
         }
-    }
-}
-
-extension RealtimeSnapshot {
-    /// What a write addresses.
-    fileprivate func node(at target: RealtimeTarget) throws -> RealtimeNode? {
-        target.isPriority ? try leaf(at: target).map { RealtimeNode($0) } : try node(at: target.path)
     }
 }
 
@@ -190,20 +169,5 @@ extension RealtimeServiceError {
             case .unavailable: .unavailable(failure.message)
             case .invalid, .damaged, .internal: .failed(failure.message)
             }
-    }
-}
-
-/// Calls back when all have arrived.
-final class RealtimeCountdown: Sendable {
-    private let left: Atomic<Int>
-    private let completion: @Sendable () -> Void
-
-    init(_ count: Int, _ completion: @escaping @Sendable () -> Void) {
-        left = Atomic(count)
-        self.completion = completion
-    }
-
-    func arrive() {
-        if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { completion() }
     }
 }

@@ -34,4 +34,6 @@ package struct RealtimeCommitted: Sendable {
     package var version: Int64
     /// In their order; none contains another. Empty if everything was so before.
     package var changes: [RealtimeAppliedChange]
+    /// What was asked for, with its server values computed, also where everything was so before.
+    package var written: [RealtimeChange] = []
 }

@@ -63,14 +63,14 @@ package final class RealtimeCommitPart: CommitPart {
     package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         if let registration = request.registration { try storage.remove(registration) }
         guard let plan, !plan.changes.isEmpty else {
-            result = RealtimeCommitted(version: batch.versions.applied, changes: [])
+            result = RealtimeCommitted(version: batch.versions.applied, changes: [], written: plan?.written ?? [])
             return
         }
         try kind.store(plan.changes, of: request.namespace, in: storage)
         batch.add(bytes: plan.changes.bytes)
         batch.versions.claim(version)
         kind.note(plan.changes, plan.applied, in: request.namespace, version: version)
-        result = RealtimeCommitted(version: version, changes: plan.applied)
+        result = RealtimeCommitted(version: version, changes: plan.applied, written: plan.written)
     }
 }
 

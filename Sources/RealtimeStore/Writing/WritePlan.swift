@@ -12,6 +12,8 @@ struct WritePlan {
     private let notes: ReadNotes?
     /// In their order; none contains another.
     private(set) var applied: [RealtimeAppliedChange] = []
+    /// The writes with their server values computed.
+    private(set) var written: [RealtimeChange] = []
     /// Whether the hash of a conditional write isn't that of what exists.
     private(set) var isStale = false
 
@@ -57,6 +59,7 @@ struct WritePlan {
                 isStale = true
             }
             let changes = try write.resolved(now: now) { target in try state.leaf(at: target) }
+            written += changes
             for change in changes {
                 guard let new = try editor.apply(change) else { continue }
                 // Within one write, no target contains another.

@@ -158,4 +158,26 @@ struct CostTests {
         #expect(try fixture.problems() == [])
         try await fixture.close()
     }
+
+    /// As an app whose users each listen to their own posts.
+    @Test(.endsHangs) func manyQueriesOfOnePathReadAChangeOnce() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        let user = try RealtimePath("user")
+        try await fixture.store.configureIndexes(
+            [.init(parents: [.key(try RealtimeKey("posts"))], index: .child(user))], in: RealtimeFixture.namespace)
+        try await fixture.store.settle()
+        var views: [ListenerView] = []
+        for number in 0..<500 as Range<Int64> {
+            let bound = { RealtimeQuery.Bound(value: .number(RealtimeNumber(number)), key: $0, isInclusive: true) }
+            let query = RealtimeQuery(index: .child(user), start: bound(.minimum), end: bound(.maximum))
+            views.append(await ListenerView(fixture.store, try RealtimePath("posts"), query))
+        }
+        _ = engine.takeCounts()
+        try await fixture.set("posts/p", #"{"user":7,"text":"hello"}"#)
+        #expect(engine.takeCounts().read < 40)
+        #expect(views.map { $0.takePushes().count }.reduce(0, +) == 1)
+        #expect(views[7].node != nil)
+        try await fixture.close()
+    }
 }

@@ -74,6 +74,24 @@ struct IndexTests {
         try await fixture.close()
     }
 
+    @Test(.endsHangs) func whatIsDeletedWhileItsIndexIsRemovedLeavesNothing() async throws {
+        let fixture = try await fixture(.memory)
+        try await fixture.store.configureIndexes(
+            [try Self.definition("rooms/*", "time"), try Self.definition("rooms/*", "by")],
+            in: RealtimeFixture.namespace)
+        try await fixture.store.settle()
+        try await fixture.store.configureIndexes([], in: RealtimeFixture.namespace)
+        for room in (0..<10).reversed() {
+            for message in 0..<20 { try await fixture.set("rooms/r\(room)/m\(message)", "null") }
+            let exists = try await fixture.read { try $0.exists(at: RealtimePath("rooms/r\(room)")) }
+            #expect(!exists)
+        }
+        try await fixture.store.settle()
+        let left = try fixture.engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) }
+        #expect(left == 0)
+        try await fixture.close()
+    }
+
     @Test func aQueryWithoutIndexIsBounded() async throws {
         var configuration = RealtimeStoreConfiguration()
         configuration.limits.maxQueryNodes = 10

@@ -40,7 +40,7 @@ struct RealtimeIndex: Hashable, Sendable {
         /// Commits maintain it, and older children are being added.
         case building = 1
         case ready
-        /// It isn't maintained, and its entries are being removed.
+        /// Its entries are being removed, and commits add none.
         case dropping
     }
 

@@ -10,6 +10,7 @@ final class HubThread: @unchecked Sendable {
     private let hub: RealtimeHub
     private let session: SnapshotSession
     private let catalogs: CatalogCache
+    /// What one window may look at, while all others wait.
     private let limits: RealtimeReadLimits
     private var backlog = IndexedQueue<HubJob>()
     private var cores: [UInt64: ListenerCore] = [:]
@@ -20,6 +21,9 @@ final class HubThread: @unchecked Sendable {
     private var position: Int64
     private var turns = StaleTurns(limit: .milliseconds(100))
     private let elapsed: @Sendable () -> Duration
+    /// The groups that wait for their query's result.
+    private var refreshing = 0
+    private var settled: [@Sendable () -> Void] = []
     /// What waits for commits that are durable but haven't come yet.
     private var waiting: [(version: Int64, job: HubJob)] = []
 
@@ -44,6 +48,9 @@ final class HubThread: @unchecked Sendable {
         position = .max
         work()
         for answer in turns.removeAll() { answer() }
+        // Results that were being read don't come any more.
+        refreshing = 0
+        callSettled()
     }
 
     private func work() {
@@ -76,8 +83,24 @@ final class HubThread: @unchecked Sendable {
             if beginning.version > position { return waiting.append((beginning.version, job)) }
             updateGroups()
             begin(id, beginning)
+        case .refreshed(let namespace, let group, let result):
+            if case .success(let result) = result, result.version > position {
+                return waiting.append((result.version, job))
+            }
+            updateGroups()
+            refreshed(group, in: namespace, result)
         case .remove(let id): remove(id)
+        case .settled(let completion):
+            updateGroups()
+            settled.append(completion)
+            callSettled()
         }
+    }
+
+    private func callSettled() {
+        guard refreshing == 0 else { return }
+        for completion in settled { completion() }
+        settled = []
     }
 
     /// - Returns: whether something has waited for commits that have come.
@@ -182,12 +205,13 @@ final class HubThread: @unchecked Sendable {
                 let catalog = try catalogs.catalog(of: snapshot)
                 let groups = outdated
                 outdated = [:]
+                var states: [String: QueryState] = [:]
                 for (namespace, group) in groups.values {
-                    let record = catalog.namespaces[namespace]
-                    let rows = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
-                    let state = RealtimeSnapshot(
-                        rows, indexes: record?.indexes ?? [], limits: limits, version: snapshot.version)
-                    update(group, from: state)
+                    let state =
+                        states[namespace]
+                        ?? QueryState(RealtimeSnapshot(catalog.namespaces[namespace], in: snapshot, limits: limits))
+                    states[namespace] = state
+                    update(group, in: namespace, from: state)
                 }
             }
         } catch {
@@ -197,11 +221,35 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    private func update(_ group: QueryGroup, from state: RealtimeSnapshot) {
+    private func update(_ group: QueryGroup, in namespace: String, from state: QueryState) {
         do {
             if let push = try group.update(from: state) { group.push(push) }
+        } catch let failure as RealtimeFailure where failure.code == .tooManyNodes || failure.code == .tooLarge {
+            group.restart()
+            refreshing += 1
+            hub.refresh(group, in: namespace, of: group.listeners.values.first?.caller)
         } catch {
             end(group, RealtimeFailure(from: error))
+        }
+    }
+
+    private func refreshed(
+        _ group: QueryGroup, in namespace: String, _ result: Result<QueryResult, RealtimeFailure>
+    ) {
+        defer {
+            refreshing -= 1
+            // What was changed meanwhile may be read once more.
+            updateGroups()
+            callSettled()
+        }
+        guard !group.listeners.isEmpty else { return }
+        switch result {
+        case .failure(let failure): end(group, failure)
+        case .success(let result):
+            group.begin(at: result.version, result.matches)
+            let change = RealtimeChange(RealtimeTarget(.root), result.node)
+            group.push(RealtimePush(at: group.path, [change], version: result.version))
+            if group.isOutdated { outdated[ObjectIdentifier(group)] = (namespace, group) }
         }
     }
 
@@ -230,7 +278,7 @@ final class HubThread: @unchecked Sendable {
             case .commits(let commits, let upTo): deliver(commits, upTo: upTo)
             // Later, it would miss the commits behind it.
             case .add(let core): add(core)
-            case .completion, .decision, .begin, .remove: later.append(job)
+            case .completion, .decision, .begin, .refreshed, .remove, .settled: later.append(job)
             }
         }
         return true

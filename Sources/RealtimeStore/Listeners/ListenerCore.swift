@@ -1,3 +1,4 @@
+import CommitPipeline
 import RealtimeModel
 import Synchronization
 
@@ -15,12 +16,14 @@ final class ListenerCore: @unchecked Sendable {
     let path: RealtimePath
     /// Nil if it listens to all that is at the path.
     let query: RealtimeQuery?
+    /// Whose turn its reads wait for.
+    let caller: ReadCaller?
     let receive: @Sendable (RealtimePush) -> Void
     let failed: @Sendable (RealtimeFailure) -> Void
     var phase = Phase.starting([])
 
     init(
-        id: UInt64, namespace: String, path: RealtimePath, query: RealtimeQuery?,
+        id: UInt64, namespace: String, path: RealtimePath, query: RealtimeQuery?, caller: ReadCaller?,
         receive: @escaping @Sendable (RealtimePush) -> Void, failed: @escaping @Sendable (RealtimeFailure) -> Void
     ) {
         self.id = id
@@ -28,13 +31,18 @@ final class ListenerCore: @unchecked Sendable {
         self.path = path
         // A query for everything is an order only.
         self.query = query.flatMap { $0.loadsAll ? nil : $0 }
+        self.caller = caller
         self.receive = receive
         self.failed = failed
     }
 
     func push(_ push: RealtimePush) {
         switch phase {
-        case .starting(let waiting): phase = .starting(waiting + [push])
+        case .starting(var waiting):
+            // The only reference, so that appending copies nothing.
+            phase = .starting([])
+            waiting.append(push)
+            phase = .starting(waiting)
         case .active(let version): if push.version > version { receive(push) }
         }
     }

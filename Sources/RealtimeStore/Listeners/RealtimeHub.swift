@@ -14,7 +14,11 @@ enum HubJob: Sendable {
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
+    /// The whole result of a group's query was read.
+    case refreshed(namespace: String, QueryGroup, Result<QueryResult, RealtimeFailure>)
     case remove(UInt64)
+    /// Called back once no group waits for its query's result.
+    case settled(@Sendable () -> Void)
 }
 
 /// The initial data of a listener.
@@ -42,17 +46,20 @@ final class RealtimeHub: Sendable {
 
     private static let threadName = "realtime.listeners"
 
-    init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, limits: RealtimeReadLimits) {
+    private let windowLimits: RealtimeReadLimits
+
+    init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, _ configuration: RealtimeStoreConfiguration) {
         self.pipeline = pipeline
         self.catalogs = catalogs
-        self.limits = limits
+        limits = configuration.limits
+        windowLimits = configuration.windowLimits
     }
 
     /// - Throws: `StorageError` if no reader can be opened.
     func start() throws {
         let session = SnapshotSession(try pipeline.engine.makeReadSession())
         let thread = HubThread(
-            self, session, catalogs, limits: limits, position: pipeline.openedVersion, elapsed: pipeline.elapsed)
+            self, session, catalogs, limits: windowLimits, position: pipeline.openedVersion, elapsed: pipeline.elapsed)
         threads.withLock { $0.start(Self.threadName) { thread.run() } }
     }
 
@@ -91,6 +98,22 @@ final class RealtimeHub: Sendable {
 
     func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
         if !jobs.put(.begin(id, beginning)) { beginning.deliver() }
+    }
+
+    /// Reads the whole result of a group's query.
+    func refresh(_ group: QueryGroup, in namespace: String, of caller: ReadCaller?) {
+        let job = QueryRefresh(group: group, namespace: namespace, catalogs: catalogs, limits: limits) {
+            [jobs] result in
+            _ = jobs.put(.refreshed(namespace: namespace, group, result))
+        }
+        pipeline.read(job, of: caller ?? .maintenance)
+    }
+
+    /// Returns once no group waits for its query's result.
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            if !jobs.put(.settled { continuation.resume() }) { continuation.resume() }
+        }
     }
 
     func remove(_ id: UInt64) { _ = jobs.put(.remove(id)) }

@@ -22,7 +22,8 @@ extension RealtimeStore {
         failed: @escaping @Sendable (RealtimeFailure) -> Void = { _ in }
     ) -> RealtimeListener {
         let core = ListenerCore(
-            id: hub.makeID(), namespace: namespace, path: path, query: query, receive: receive, failed: failed)
+            id: hub.makeID(), namespace: namespace, path: path, query: query, caller: caller, receive: receive,
+            failed: failed)
         // Before the state is read, so that no commit after it is missed.
         hub.add(core)
         let job = ListenReadJob(store: self, core: core, read: read, started: started)

@@ -96,7 +96,6 @@ final class NamespaceCheck {
             guard let index = indexes.first(where: { $0.number == number }) else {
                 return try note("an entry belongs to no index")
             }
-            guard index.state != .dropping else { return }
             order = index.definition.index
         }
         guard let entry = try state.entry(of: key, at: parent, by: order) else {

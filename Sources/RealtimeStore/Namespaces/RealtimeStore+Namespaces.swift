@@ -12,10 +12,11 @@ extension RealtimeStore {
         try await change { kind, _ in for namespace in namespaces { kind.update(namespace) { _, _ in } } }
     }
 
-    /// Returns once no background work is left: garbage, layouts, and indexes.
+    /// Returns once no background work is left: garbage, layouts, indexes, and results that listeners wait for.
     package func settle() async throws(RealtimeFailure) {
         let settled = Waiter()
         try await change { kind, _ in kind.whenSettled(settled.resume) }
         if let failure = await settled.wait() { throw failure }
+        await hub.settle()
     }
 }

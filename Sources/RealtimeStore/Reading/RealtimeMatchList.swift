@@ -10,9 +10,13 @@ struct RealtimeMatchList {
     var isOrdered = true
     private let limit: Int
     private var entries: [RealtimeIndexEntry] = []
+    private var looked = 0
+    private let maxNodes: Int
 
-    init(_ query: RealtimeQuery) {
+    /// - Parameter maxNodes: how many children may be looked at.
+    init(_ query: RealtimeQuery, maxNodes: Int) {
         self.query = query
+        self.maxNodes = maxNodes
         switch query.limit {
         case .first(let count)?: (isReverse, limit) = (false, count)
         case .last(let count)?: (isReverse, limit) = (true, count)
@@ -21,6 +25,18 @@ struct RealtimeMatchList {
     }
 
     var isComplete: Bool { isOrdered && entries.count >= limit }
+
+    /// Called for each child that is looked at.
+    ///
+    /// - Throws: `tooManyNodes`.
+    mutating func look() throws(RealtimeFailure) {
+        looked += 1
+        guard looked > maxNodes else { return }
+        throw RealtimeFailure(
+            .tooManyNodes,
+            "the query would look at more than \(maxNodes) nodes, the limit; if it has no index, add \".indexOn\": "
+                + "\"\(query.index.name)\" to the rules of the node, else a limit to the query")
+    }
 
     /// - Returns: whether more are wanted.
     mutating func add(_ entry: RealtimeIndexEntry) -> Bool {
@@ -79,4 +95,11 @@ struct RealtimeMatchList {
         }
         return range
     }
+}
+
+/// The matches of one query in a state that doesn't change. Used by one thread at a time.
+final class LastMatches {
+    var last: (query: RealtimeQuery, path: RealtimePath, matches: RealtimeMatches)?
+
+    init() {}
 }

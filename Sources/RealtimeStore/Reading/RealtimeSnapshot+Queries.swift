@@ -16,10 +16,17 @@ package struct RealtimeMatches: Sendable {
 extension RealtimeSnapshot {
     /// Finds the children of a node that match a query, without loading what is below them.
     ///
-    /// - Throws: `tooManyNodes` if there is no index, and more would be looked at than a query may.
+    /// - Throws: `tooManyNodes` if more would be looked at than a query may.
     package func matches(of query: RealtimeQuery, at path: RealtimePath) throws -> RealtimeMatches {
+        if let last = lastMatches?.last, last.query == query, last.path == path { return last.matches }
+        let matches = try findMatches(of: query, at: path)
+        lastMatches?.last = (query, path, matches)
+        return matches
+    }
+
+    private func findMatches(of query: RealtimeQuery, at path: RealtimePath) throws -> RealtimeMatches {
         let parent = TreeKey.of(path)
-        var found = RealtimeMatchList(query)
+        var found = RealtimeMatchList(query, maxNodes: limits.maxQueryNodes)
         var isIndexed = true
         switch query.index {
         case .key: try matchKeys(of: parent, into: &found)
@@ -74,7 +81,8 @@ extension RealtimeSnapshot {
     private func matchKeys(of parent: [UInt8], into found: inout RealtimeMatchList) throws {
         let range = found.keyRange(of: parent, from: found.query.start, to: found.query.end)
         try eachChild(of: parent, in: range, reverse: found.isReverse) { child in
-            found.add(RealtimeIndexEntry(value: .null, key: child.key))
+            try found.look()
+            return found.add(RealtimeIndexEntry(value: .null, key: child.key))
         }
     }
 
@@ -85,6 +93,7 @@ extension RealtimeSnapshot {
             let end = found.query.end.flatMap { $0.value == nil ? $0 : nil }
             let range = found.keyRange(of: parent, from: found.query.start, to: end)
             try eachChild(of: parent, in: range, reverse: found.isReverse, withRows: true) { child in
+                try found.look()
                 let node = found.isReverse ? try stored(at: Array(child.path)) : try child.stored()
                 guard node?.priority == nil else { return true }
                 return found.add(RealtimeIndexEntry(value: .null, key: child.key))
@@ -111,6 +120,7 @@ extension RealtimeSnapshot {
             return true
         }
         try rows.scanPaths(found.entryRange(prefix), reverse: found.isReverse) { path in
+            try found.look()
             let (value, key) = try IndexEntryKey.read(path.dropFirst(prefix.count))
             if let value {
                 guard takeCut() else { return false }
@@ -130,17 +140,10 @@ extension RealtimeSnapshot {
 
     /// Looks at all children.
     private func matchAll(of parent: [UInt8], into found: inout RealtimeMatchList) throws {
-        var nodes = 0
         let index = found.query.index
         found.isOrdered = false
         try eachChild(of: parent, in: TreeKey.children(of: parent), withRows: true) { child in
-            nodes += 1
-            guard nodes <= limits.maxQueryNodes else {
-                throw RealtimeFailure(
-                    .tooManyNodes,
-                    "the query has no index and would look at more than \(limits.maxQueryNodes) nodes, the limit; add "
-                        + "\".indexOn\": \"\(index.name)\" to the rules of the node")
-            }
+            try found.look()
             let value =
                 if index == .value {
                     try child.stored()?.leaf.map { RealtimeIndexValue.leaf($0) } ?? .object

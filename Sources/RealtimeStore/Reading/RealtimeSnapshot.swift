@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 package import RealtimeModel
 import StorageEngine
@@ -24,12 +25,25 @@ package struct RealtimeSnapshot {
     let limits: RealtimeReadLimits
     /// The version of the state: the time of its last commit, in microseconds.
     package let version: Int64
+    /// The last query's matches, which reads of one request often need again; nil for a state that may change.
+    let lastMatches: LastMatches?
 
-    init(_ rows: TreeRows, indexes: [RealtimeIndex], limits: RealtimeReadLimits, version: Int64) {
+    init(
+        _ rows: TreeRows, indexes: [RealtimeIndex], limits: RealtimeReadLimits, version: Int64,
+        remembering lastMatches: LastMatches? = nil
+    ) {
+        self.lastMatches = lastMatches
         self.rows = rows
         self.indexes = indexes
         self.limits = limits
         self.version = version
+    }
+
+    /// A namespace in a durable state; an empty one if it doesn't exist.
+    init(_ record: NamespaceRecord?, in snapshot: Snapshot, limits: RealtimeReadLimits) {
+        self.init(
+            TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0)),
+            indexes: record?.indexes ?? [], limits: limits, version: snapshot.version, remembering: LastMatches())
     }
 
     package func content(at path: RealtimePath) throws -> RealtimeContent { try content(at: TreeKey.of(path)) }
@@ -96,10 +110,13 @@ package struct RealtimeSnapshot {
 
 /// Bounds on what one read looks at.
 package struct RealtimeReadLimits: Sendable {
-    /// The rows that a query without an index looks at.
-    package var maxQueryNodes = 1_000_000
+    /// The children that a query looks at.
+    package var maxQueryNodes: Int
     /// The bytes of what is read.
-    package var maxBytes = RealtimeLimits.maxReadBytes
+    package var maxBytes: Int
 
-    package init() {}
+    package init(maxQueryNodes: Int = 1_000_000, maxBytes: Int = RealtimeLimits.maxReadBytes) {
+        self.maxQueryNodes = maxQueryNodes
+        self.maxBytes = maxBytes
+    }
 }

@@ -21,7 +21,7 @@ package final class RealtimeStore: Sendable {
         self.pipeline = pipeline
         self.configuration = configuration
         let catalogs = CatalogCache()
-        let hub = RealtimeHub(pipeline, catalogs, limits: configuration.limits)
+        let hub = RealtimeHub(pipeline, catalogs, configuration)
         self.catalogs = catalogs
         self.hub = hub
         rows = try pipeline.add { storage in
@@ -124,9 +124,7 @@ package final class RealtimeStore: Sendable {
         guard record != nil || configuration.createsNamespaces else {
             throw RealtimeFailure.unknownNamespace(namespace)
         }
-        let rows = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
-        return RealtimeSnapshot(
-            rows, indexes: record?.indexes ?? [], limits: configuration.limits, version: snapshot.version)
+        return RealtimeSnapshot(record, in: snapshot, limits: configuration.limits)
     }
 }
 

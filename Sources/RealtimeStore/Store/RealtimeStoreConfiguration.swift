@@ -3,6 +3,9 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// Whether a namespace exists from its first use, as in development, or only once it was declared.
     package var createsNamespaces = true
     package var limits = RealtimeReadLimits()
+    /// What bringing a query listener up to date may look at while all other listeners wait. If it needs more, the
+    /// whole result is read beside them.
+    package var windowLimits = RealtimeReadLimits(maxQueryNodes: 2_000, maxBytes: 1024 * 1024)
     /// A subtree with more rows is deleted or replaced without looking at them, and moved back only while it has no
     /// more.
     package var maxComparedRows = 2_000

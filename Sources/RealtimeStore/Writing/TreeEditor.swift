@@ -22,7 +22,7 @@ struct TreeEditor {
         let changes = RowChanges()
         self.changes = changes
         rows = TreeRows(storage: base.storage, layout: base.layout, changes: changes)
-        self.indexes = indexes.filter { $0.state != .dropping }
+        self.indexes = indexes
         self.maxComparedRows = maxComparedRows
         self.notes = notes
     }
@@ -58,7 +58,7 @@ struct TreeEditor {
     ) throws -> (RealtimeAppliedChange.Extent, RealtimePriority?)? {
         let range = TreeKey.subtree(key)
         if node == nil { notes?.add(range, pathsOnly: true) }
-        var new = NodeRows(indexes: indexes)
+        var new = NodeRows(indexes: indexes.filter { $0.state != .dropping })
         if let node { new.add(node, at: path, key) }
         let limit = max(maxComparedRows, 4 * new.rows.count)
         var old: [(path: ArraySlice<UInt8>, row: [UInt8])] = []
@@ -214,7 +214,9 @@ private struct ChangedEntry {
         guard new != old else { return }
         let prefix = IndexEntryKey.prefix(of: parent, index: index.number)
         if let old { changes.delete(IndexEntryKey.of(old, in: prefix)) }
-        if let new { changes.put(IndexEntryKey.of(new, in: prefix), [], isStructural: true) }
+        // An index that is being removed loses entries and gets none: those of a node without children would stay.
+        guard let new, index.state != .dropping else { return }
+        changes.put(IndexEntryKey.of(new, in: prefix), [], isStructural: true)
     }
 }
 

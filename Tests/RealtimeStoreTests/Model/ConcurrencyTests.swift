@@ -13,7 +13,9 @@ struct ConcurrencyTests {
     @Test(.endsHangs, arguments: EngineKind.allCases)
     func listenersThatBeginWhileOthersWriteSeeEachStateAsItWas(kind: EngineKind) async throws {
         try await FuzzRounds.run("concurrent listeners on \(kind)", count: kind == .memory ? 30 : 10) { _, seed in
-            let fixture = try RealtimeFixture(kind)
+            var configuration = RealtimeStoreConfiguration()
+            if seed % 2 == 0 { configuration.windowLimits.maxQueryNodes = 2 }
+            let fixture = try RealtimeFixture(kind, configuration: configuration)
             let history = SharedList<(version: Int64, write: RealtimeWrite)>()
             let views = try await withThrowingTaskGroup(of: [ListenerView].self) { group in
                 for task in 0..<4 as Range<UInt64> {
@@ -41,6 +43,7 @@ struct ConcurrencyTests {
             }
             // Each change has come before the answer to this one.
             try await fixture.set("last", "1")
+            try await fixture.store.settle()
             var tree = RealtimeTree()
             var states: [(version: Int64, tree: RealtimeTree)] = [(0, tree)]
             let commits = history.all.sorted { $0.version < $1.version }

@@ -52,7 +52,10 @@ struct RealtimeModelTests {
                 try await fixture.store.configureIndexes(random.indexes(), in: RealtimeFixture.namespace)
                 if random.generator.once(in: 2) { try await fixture.store.settle() }
             }
-            if random.generator.once(in: 10) { #expect(try fixture.problems() == [], "\(place), step \(step)") }
+            if random.generator.once(in: 10) {
+                let problems = try fixture.problems()
+                #expect(problems == [], "\(place), step \(step)")
+            }
             try await compare(fixture, tree, &random, "\(place), step \(step)")
         }
         try await fixture.store.settle()

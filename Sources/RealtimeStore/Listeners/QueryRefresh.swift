@@ -1,0 +1,34 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeModel
+
+/// The whole result of a query, for a window that couldn't be brought up to date at once.
+struct QueryResult: Sendable {
+    var version: Int64
+    var matches: [RealtimeIndexEntry]
+    var node: RealtimeNode?
+}
+
+/// Reads a query's whole result on a reader's thread: it looks at more than the listeners' thread may, for which all
+/// callers and listeners would wait.
+struct QueryRefresh: SnapshotJob {
+    let group: QueryGroup
+    let namespace: String
+    let catalogs: CatalogCache
+    let limits: RealtimeReadLimits
+    let completion: @Sendable (Result<QueryResult, RealtimeFailure>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        let (path, query) = (group.path, group.query)
+        let result = Result { () throws -> QueryResult in
+            let state = RealtimeSnapshot(
+                try catalogs.catalog(of: snapshot).namespaces[namespace], in: snapshot, limits: limits)
+            let matches = try state.matches(of: query, at: path).entries
+            let node = try state.node(at: path, matching: query)
+            return QueryResult(version: snapshot.version, matches: matches, node: node)
+        }.mapError { RealtimeFailure(from: $0) }
+        completion(result)
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(RealtimeFailure(from: error))) }
+}

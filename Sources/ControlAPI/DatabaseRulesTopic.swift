@@ -24,7 +24,7 @@ package struct DatabaseRulesTopic: ControlTopic {
                 statements: coverage.statements.map {
                     .init(
                         line: $0.position.line, column: $0.position.column, allowed: $0.allowed, refused: $0.refused)
-                })
+                }, missingIndexes: databases.missingIndexes(of: name))
         }
     }
 

@@ -15,8 +15,13 @@ package struct RulesCoverageReport: Codable, Hashable, Sendable {
     }
 
     package var statements: [Statement]
+    /// For the queries of a Realtime Database that were seen without an index, a sentence each; nil for Cloud Firestore.
+    package var missingIndexes: [String]?
 
-    package init(statements: [Statement]) { self.statements = statements }
+    package init(statements: [Statement], missingIndexes: [String]? = nil) {
+        self.statements = statements
+        self.missingIndexes = missingIndexes
+    }
 }
 
 /// The result of `rules explain`.

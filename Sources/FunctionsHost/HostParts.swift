@@ -138,7 +138,8 @@ package struct HostParts: Sendable {
             tokens: tokens,
             limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
         let databases = StoreRealtimeService(
-            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, logger: logger,
+            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, directory: directory.path,
+            logger: logger,
             now: { Timestamp.wallClock().microseconds / 1000 })
         self.databases = databases
         rules = RulesSwitch(

@@ -184,7 +184,7 @@ struct RulesCoverageCommand: AsyncParsableCommand {
         commandName: "coverage",
         abstract: "Shows how often each allow statement has decided since the rules were loaded.",
         discussion: """
-            Run your tests against the host first. Exit codes: 0 every statement has allowed and refused something, 1 one \
+            Run your tests against the host first. With --database, queries that had no index are shown too. Exit codes: 0 every statement has allowed and refused something, 1 one \
             hasn't, 3 no host is running.
             """)
 
@@ -199,7 +199,7 @@ struct RulesCoverageCommand: AsyncParsableCommand {
             var request = ControlRequest(database == nil ? "rules" : "database-rules", "coverage")
             request.add("database", database)
             let answer = try await host.ask(request, as: RulesCoverageReport.self)
-            report.answer(answer.statements.map(Self.line), answer)
+            report.answer(answer.statements.map(Self.line) + (answer.missingIndexes ?? []), answer)
             isComplete = answer.statements.allSatisfy { $0.allowed > 0 && $0.refused > 0 }
         }
         if !isComplete { throw ExitCode(1) }

@@ -12,6 +12,7 @@ import Testing
             case .incomplete: "…"
             case .keepAlive: "alive"
             case .message(let message): String(buffer: message)
+            case .tooLarge(let request): "too large: \(request.map { "\($0)" } ?? "-")"
             case .invalid(let problem): "\(problem)"
             }
         }
@@ -33,10 +34,29 @@ import Testing
     func piecesBecomeMessages(frames: [String], expected: [String]) { #expect(receive(frames) == expected) }
 
     @Test func messagesAreBounded() {
-        #expect(receive([String(repeating: "x", count: 1_001)]) == ["messageTooLarge"])
+        #expect(receive([String(repeating: "x", count: 1_001)]) == ["too large: -"])
         #expect(receive([String(repeating: "x", count: 1_000)]) == [String(repeating: "x", count: 1_000)])
         let half = String(repeating: "x", count: 600)
-        #expect(receive(["999999", half, half]) == ["…", "…", "messageTooLarge"])
+        #expect(receive(["3", half, half, "x"]) == ["…", "…", "…", "too large: -"])
+        let frames = Array(repeating: half, count: 27)
+        #expect(receive(["999999"] + frames).last == "messageTooLarge")
+        #expect(receive(["999999"] + frames.dropLast()).last == "…")
+    }
+
+    @Test(arguments: [
+        (#"{"t":"d","d":{"r":17,"a":"p","b":{"p":"x","d":"#, "}}}", "17"),
+        (#"{ "d" : { "b":{"r":1,"d":{"r":2,"x":"\"r\":3"}, "x":"#, #"}, "a":"p", "r" : 4 } , "t":"d" }"#, "4"),
+        (#"{"t":"d","d":{"a":"p","r":5,"b":["#, "]}}", "5"),
+        (#"{"t":"d","r":6,"d":{"a":"r","b":{"r":7,"d":"#, "}}}", "-"),
+        (#"{"t":"d","d":{"r":"8","b":"#, "}}", "-"),
+        (#"{"t":"d","d":{"r":99999999999999999999999,"b":"#, "}}", "999999999999999999"),
+        (#"]]]]{"d":{"r":9,"#, "}}", "-"),
+    ])
+    func theRequestOfALargeMessageIsFound(before: String, after: String, number: String) {
+        let message = before + "\"" + String(repeating: "y\\\"{", count: 300) + "\"" + after
+        #expect(receive([message]) == ["too large: \(number)"])
+        let pieces = message.map { String($0) }
+        #expect(receive(["\(pieces.count)"] + pieces).last == "too large: \(number)")
     }
 
     // MARK: To clients

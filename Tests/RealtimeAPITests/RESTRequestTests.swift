@@ -87,7 +87,7 @@ import Testing
         #expect(request.download == "f")
         #expect(request.callback == "cb")
         #expect(request.timeoutMilliseconds == 3_000)
-        #expect(request.options.maxSeconds == 1)
+        #expect(request.options.sizeLimit == .tiny)
         #expect(request.options.disablesTriggers)
         #expect(request.override == .variable(["uid": "u"]))
         #expect(request.wantsETag)

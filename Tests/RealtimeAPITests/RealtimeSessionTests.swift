@@ -99,14 +99,22 @@ import Testing
         #expect(script.answered(3, .done) == [])
     }
 
-    @Test func writesOfClientsWaitForEachOtherUnlessTheyAreDecidedInOrder() {
+    @Test func nothingIsReadForAClientThatTakesNothing() {
+        var script = SessionScript()
+        #expect(script.isBackedUp(true) == [])
+        #expect(script.ask(1, "p", #"{"p":"a","d":1}"#) == ["perform 1 write /a=1 as -"])
+        _ = script.answered(1, .done)
+        #expect(script.ask(2, "g", #"{"p":"a"}"#) == [])
+        #expect(script.ask(3, "q", #"{"p":"a","h":""}"#) == [])
+        #expect(script.isBackedUp(false) == ["perform 2 get /a as -", "listen 1 /a as -"])
+    }
+
+    @Test func writesDoNotWaitForEachOther() {
         var script = SessionScript()
         _ = script.ask(1, "p", #"{"p":"a","d":1}"#)
-        #expect(script.ask(2, "p", #"{"p":"b","d":1}"#) == [])
-        #expect(script.answered(1, .failure(.permissionDenied)).last == "perform 2 write /b=1 as -")
-        var ordered = SessionScript(.init(host: "h", decidesWritesInOrder: true))
-        _ = ordered.ask(1, "p", #"{"p":"a","d":1}"#)
-        #expect(ordered.ask(2, "p", #"{"p":"b","d":1}"#) == ["perform 2 write /b=1 as -"])
+        #expect(script.ask(2, "p", #"{"p":"b","d":1}"#) == ["perform 2 write /b=1 as -"])
+        #expect(script.answered(2, .done) == [])
+        #expect(script.answered(1, .failure(.permissionDenied)).count == 2)
     }
 
     @Test(arguments: [
@@ -291,6 +299,7 @@ import Testing
     @Test func readingPausesWhileRequestsWait() {
         var limits = RealtimeConnectionLimits()
         limits.waitingRequests = 4
+        limits.concurrentWrites = 1
         var script = SessionScript(limits: limits)
         for number in 1...4 { #expect(script.ask(number, "p", #"{"p":"a","d":1}"#).contains("pause") == false) }
         #expect(script.ask(5, "p", #"{"p":"a","d":1}"#) == ["pause"])
@@ -305,9 +314,14 @@ import Testing
         var limits = RealtimeConnectionLimits()
         limits.waitingBytes = 100
         var script = SessionScript(limits: limits)
-        _ = script.ask(1, "p", #"{"p":"a","d":1}"#)
-        #expect(script.ask(2, "p", #"{"p":"a","d":"\#(String(repeating: "x", count: 100))"}"#) == ["pause"])
-        #expect(script.answered(1, .done).last == "read")
+        let large = #"{"p":"a","d":"\#(String(repeating: "x", count: 100))"}"#
+        #expect(script.ask(1, "p", large).count == 1)
+        // Large ones are not under way together.
+        #expect(script.ask(2, "p", #"{"p":"a","d":1}"#) == [])
+        #expect(script.ask(3, "p", large) == ["pause"])
+        let actions = script.answered(1, .done)
+        #expect(actions.count == 4)
+        #expect(actions.last == "read")
     }
 
     @Test func theEndCancelsListens() {

@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import Foundation
 import Logging
 import RealtimeModel
 import RealtimeStore
@@ -22,6 +23,8 @@ import Testing
         }}
         """
 
+    private static let client = RealtimeClient(address: 1)
+
     /// A store in memory with its service, which can be started again.
     private final class Host: Sendable {
         let engine = MemoryEngine()
@@ -38,7 +41,8 @@ import Testing
             let store = try RealtimeStore(on: pipeline, configuration: configuration)
             try pipeline.start()
             let service = StoreRealtimeService(
-                store, names: ["shop"], isDevelopment: isDevelopment, logger: Logger(label: "test"),
+                store, names: ["shop"], isDevelopment: isDevelopment,
+                directory: FileManager.default.temporaryDirectory.path, logger: Logger(label: "test"),
                 now: { Timestamp.wallClock().microseconds / 1000 })
             return (pipeline, service)
         }
@@ -59,7 +63,7 @@ import Testing
         func read(_ path: String, as principal: RealtimePrincipal = .admin) async throws -> String {
             let (database, read) = (try database(), RealtimeRead(try RealtimePath(path), form: .value(.export)))
             let result = await withCheckedContinuation { continuation in
-                database.read(read, as: principal) { continuation.resume(returning: $0) }
+                database.read(read, as: principal, for: StoreServiceTests.client) { continuation.resume(returning: $0) }
             }
             guard case .bytes(let bytes) = try result.get().content else { return "" }
             return String(decoding: bytes, as: UTF8.self)
@@ -73,7 +77,9 @@ import Testing
                 target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target), ifHash: hash)
             let database = try database()
             let result = await withCheckedContinuation { continuation in
-                database.write(write, RealtimeWriteOptions(), as: principal) { continuation.resume(returning: $0) }
+                database.write(write, RealtimeWriteOptions(), as: principal, for: StoreServiceTests.client) {
+                    continuation.resume(returning: $0)
+                }
             }
             _ = try result.get()
         }
@@ -151,7 +157,9 @@ import Testing
             options.wantsChanges = true
             let chosen = options
             let result = await withCheckedContinuation { continuation in
-                database.write(.update(update), chosen, as: .admin) { continuation.resume(returning: $0) }
+                database.write(.update(update), chosen, as: .admin, for: StoreServiceTests.client) {
+                    continuation.resume(returning: $0)
+                }
             }
             return try result.get()
         }
@@ -171,7 +179,8 @@ import Testing
         let database = try host.database()
         let listeners = [Events(), Events()]
         let listens = try listeners.map {
-            database.listen(RealtimeListen(try RealtimePath("a"), form: .export), as: .admin, to: $0)
+            database.listen(
+                RealtimeListen(try RealtimePath("a"), form: .export), as: .admin, for: StoreServiceTests.client, to: $0)
         }
         for listener in listeners {
             guard case .began? = await listener.next() else {
@@ -197,8 +206,12 @@ import Testing
         let database = try host.database()
         let (allowed, denied) = (Events(), Events())
         let listens = [
-            database.listen(RealtimeListen(try RealtimePath("own/ada"), form: .export), as: Self.ada, to: allowed),
-            database.listen(RealtimeListen(try RealtimePath("open"), form: .export), as: Self.ada, to: denied),
+            database.listen(
+                RealtimeListen(try RealtimePath("own/ada"), form: .export), as: Self.ada, for: StoreServiceTests.client,
+                to: allowed),
+            database.listen(
+                RealtimeListen(try RealtimePath("open"), form: .export), as: Self.ada, for: StoreServiceTests.client,
+                to: denied),
         ]
         for listener in [allowed, denied] {
             guard case .began? = await listener.next() else {
@@ -243,7 +256,9 @@ import Testing
             let write = RealtimeWrite.set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target))
             let database = try host.database()
             let result = await withCheckedContinuation { continuation in
-                database.onDisconnect(.write(write), session: "s1", as: Self.ada) { continuation.resume(returning: $0) }
+                database.onDisconnect(.write(write), session: "s1", as: Self.ada, for: StoreServiceTests.client) {
+                    continuation.resume(returning: $0)
+                }
             }
             try result.get()
         }
@@ -268,15 +283,102 @@ import Testing
             let query = RealtimeQuery(index: .child(try RealtimePath(child)), limit: .first(1))
             let read = RealtimeRead(try RealtimePath(path), query: query, form: .value(.export))
             return await withCheckedContinuation { continuation in
-                database.read(read, as: Self.ada) { continuation.resume(returning: $0) }
+                database.read(read, as: Self.ada, for: StoreServiceTests.client) { continuation.resume(returning: $0) }
             }
         }
         await #expect(
             throws: RealtimeServiceError.query(
                 .indexNotDefined(index: "name", path: try RealtimePath("open/scores")))
         ) { try await read("open/scores", by: "name").get() }
+        #expect(
+            host.service.missingIndexes(of: "shop") == [
+                #"Index not defined, add ".indexOn": "name", for path "/open/scores", to the rules"#
+            ])
         // The rules come first.
         await #expect(throws: RealtimeServiceError.permissionDenied) { try await read("own", by: "name").get() }
+        await host.close()
+    }
+
+    /// Each write is allowed only because of the one before it, or is refused because of it.
+    @Test func writesOfOneClientAreDecidedInTheirOrder() async throws {
+        let host = try Host()
+        try await host.setRules(
+            #"{"rules": {"chain": {".read": true, "$n": {".write": "newData.val() === 0 || data.parent().child(newData.val() + '').exists()"}}}}"#
+        )
+        let database = try host.database()
+        for round in 0..<20 {
+            let client = RealtimeClient(address: 1)
+            let (results, continuation) = AsyncStream<Bool>.makeStream()
+            // 0 needs nothing, 1 needs 0, 2 needs 1…; every fourth one needs what was never written.
+            for number in 0..<40 {
+                let isWrong = number % 4 == 3
+                let target = try RealtimeTarget("chain/\(isWrong ? "x" : "")\(round * 100 + number - number / 4)")
+                let needed = isWrong ? 99_999 : number == 0 ? 0 : round * 100 + number - number / 4 - 1
+                let json = Array("\(needed)".utf8)
+                let write = RealtimeWrite.set(target, try RealtimeWriteValue(parsing: json, at: target))
+                database.write(write, RealtimeWriteOptions(), as: Self.ada, for: client) { result in
+                    continuation.yield((try? result.get()) != nil)
+                }
+            }
+            var seen: [Bool] = []
+            for await result in results {
+                seen.append(result)
+                if seen.count == 40 { break }
+            }
+            #expect(seen == (0..<40).map { $0 % 4 != 3 })
+        }
+        await host.close()
+    }
+
+    @Test func largeValuesWaitInAFileForTheirClients() async throws {
+        let host = try Host()
+        let text = String(repeating: "é🛒鍵x", count: 60_000)
+        for key in ["a", "b", "c"] { try await host.set("large/\(key)", "\"\(text)\"") }
+        let database = try host.database()
+        let read = RealtimeRead(try RealtimePath("large"), form: .value(.export))
+        let result = await withCheckedContinuation { continuation in
+            database.read(read, as: Self.ada, for: Self.client) { continuation.resume(returning: $0) }
+        }
+        guard case .stream(let stream, let units?) = try result.get().content else {
+            Issue.record("the value is in memory")
+            return
+        }
+        // Later changes aren't seen.
+        try await host.set("large/a", "1")
+        let expected = #"{"a":"\#(text)","b":"\#(text)","c":"\#(text)"}"#
+        var received = ""
+        while let piece = try await Self.next(stream) {
+            received += try #require(String(validating: piece, as: UTF8.self))
+        }
+        #expect(received == expected)
+        #expect(units == expected.utf16.count)
+        await host.close()
+    }
+
+    private static func next(_ stream: any RealtimeContentStream) async throws -> [UInt8]? {
+        try await withCheckedContinuation { continuation in stream.next { continuation.resume(returning: $0) } }.get()
+    }
+
+    @Test func theSizeOfWritesIsASettingThatAWriteMayReplace() async throws {
+        let host = try Host()
+        func set(_ json: String) async throws {
+            let database = try host.database()
+            try await withCheckedContinuation { continuation in
+                database.setSetting("defaultWriteSizeLimit", Array(json.utf8)) { continuation.resume(returning: $0) }
+            }.get()
+        }
+        #expect(try host.database().setting("defaultWriteSizeLimit") == Array(#""large""#.utf8))
+        #expect(try host.database().setting("other") == nil)
+        try await set(#""tiny""#)
+        await #expect(throws: RealtimeServiceError.self) { try await set(#""huge""#) }
+        try await host.restart()
+        #expect(try host.database().setting("defaultWriteSizeLimit") == Array(#""tiny""#.utf8))
+        let many = "{" + (0..<100_001).map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+        await #expect(throws: RealtimeServiceError.writeTooSlow) { try await host.set("many", many) }
+        #expect(try await host.read("many") == "null")
+        try await set(#""unlimited""#)
+        try await host.set("many", many)
+        #expect(try await host.read("many/100000") == "1")
         await host.close()
     }
 }

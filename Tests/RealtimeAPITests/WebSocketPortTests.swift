@@ -96,6 +96,22 @@ import Testing
         }
     }
 
+    @Test func aWriteAboveTheBoundIsRefusedByItsName() async throws {
+        try await TestPort.run {
+            $0.limits.messageBytes = 100_000
+        } _: { port in
+            let client = try await port.socket().client
+            let text = String(repeating: "x", count: 200_000)
+            try await client.say(#"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/a","d":1}}}"#)
+            try await client.say(#"{"t":"d","d":{"r":2,"a":"p","b":{"p":"/a","d":"\#(text)"}}}"#)
+            try await client.say(#"{"t":"d","d":{"r":3,"a":"p","b":{"p":"/b","d":1}}}"#)
+            let answers = [try await client.message(), try await client.message(), try await client.message()]
+            #expect(answers[0].contains(#""r":1,"b":{"s":"ok""#))
+            #expect(answers[1].contains(#""r":2,"b":{"s":"write_too_big""#))
+            #expect(answers[2].contains(#""r":3,"b":{"s":"ok""#))
+        }
+    }
+
     @Test func messagesAboveTheirBoundEndTheConnection() async throws {
         try await TestPort.run {
             $0.limits.messageBytes = 100_000

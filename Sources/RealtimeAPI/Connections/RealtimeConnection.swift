@@ -9,6 +9,7 @@ final class RealtimeConnection: @unchecked Sendable {
     let loop: RealtimeLoop
     let key: RealtimeSessions.Key
     private let database: any RealtimeDatabase
+    private let client: RealtimeClient
     private let allowsOwner: Bool
     private var session: RealtimeSession
     private var transport: (any RealtimeTransport)?
@@ -48,8 +49,8 @@ final class RealtimeConnection: @unchecked Sendable {
         self.loop = loop
         self.database = database
         allowsOwner = opening.allowsOwner
+        client = RealtimeClient(address: address)
         var opening = opening
-        opening.decidesWritesInOrder = database.decidesWritesInOrder
         opening.verifiesApps = loop.parts.credentials.verifyApp != nil
         session = RealtimeSession(id: key.session, opening, limits: loop.parts.limits)
         held = loop.parts.answers.map { HeldMemory($0, address: address) }
@@ -75,7 +76,7 @@ final class RealtimeConnection: @unchecked Sendable {
     /// - Parameter completion: called, on any thread, once all is done that was registered for this moment.
     func finish(_ completion: @escaping @Sendable () -> Void = {}) {
         switch end {
-        case .closed: database.endSession(key.session, completion)
+        case .closed: database.endSession(key.session, of: nil, completion)
         case .closing(let registrations, let waiting):
             end = .closing(registrations: registrations, waiting: waiting + [completion])
         case .open:
@@ -96,7 +97,7 @@ final class RealtimeConnection: @unchecked Sendable {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
         loop.parts.polls.remove(key.session)
-        database.endSession(key.session) { [key, sessions = loop.parts.sessions] in
+        database.endSession(key.session, of: client) { [key, sessions = loop.parts.sessions] in
             sessions.remove(key)
             for completion in waiting { completion() }
         }
@@ -153,7 +154,7 @@ final class RealtimeConnection: @unchecked Sendable {
         case .get(let path, let query):
             let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
             reads[id] = read.cancellation
-            database.read(read, as: principal) { [self] result in
+            database.read(read, as: principal, for: client) { [self] result in
                 let answer: RequestAnswer =
                     switch result {
                     case .success(let reading): .value(reading.content)
@@ -162,13 +163,13 @@ final class RealtimeConnection: @unchecked Sendable {
                 loop.post { self.answered(id, answer) }
             }
         case .write(let write):
-            database.write(write, RealtimeWriteOptions(), as: principal) { [self] result in
+            database.write(write, RealtimeWriteOptions(), as: principal, for: client) { [self] result in
                 let answer = RequestAnswer(result.map { _ in })
                 loop.post { self.answered(id, answer) }
             }
         case .onDisconnect(let request):
             registrations += 1
-            database.onDisconnect(request, session: key.session, as: principal) { [self] result in
+            database.onDisconnect(request, session: key.session, as: principal, for: client) { [self] result in
                 loop.post {
                     self.registered()
                     self.answered(id, RequestAnswer(result))
@@ -178,7 +179,7 @@ final class RealtimeConnection: @unchecked Sendable {
             let done: @Sendable () -> Void = { [self] in loop.post { self.answered(id, .done) } }
             let former = RealtimeSessions.Key(database: key.database, session: former)
             guard let connection = loop.parts.sessions[former], connection !== self else {
-                return database.endSession(former.session, done)
+                return database.endSession(former.session, of: nil, done)
             }
             connection.loop.post { connection.disconnect(done) }
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .listen,
@@ -210,7 +211,7 @@ final class RealtimeConnection: @unchecked Sendable {
         _ id: RealtimeSession.ListenID, _ key: ListenKey, _ known: RealtimeListen.Known?, _ principal: RealtimePrincipal
     ) {
         let listen = RealtimeListen(key.path, query: key.query, known: known, form: .export, countsUnits: true)
-        listens[id] = database.listen(listen, as: principal, to: SessionListener(self, id))
+        listens[id] = database.listen(listen, as: principal, for: client, to: SessionListener(self, id))
     }
 
     private func authorize(
@@ -281,6 +282,9 @@ final class RealtimeConnection: @unchecked Sendable {
         if outbox.isEmpty { held?.release() }
         readValue()
         if mustFlush { flushLater() }
+        // What is sent of it is in the socket's buffer, up to its mark.
+        let more = session.setBackedUp(value != nil || outbox.waitingValueBytes > loop.parts.limits.waitingValueBytes)
+        if !more.isEmpty { perform(more) }
     }
 
     private func flushLater() {

@@ -14,22 +14,37 @@ struct RealtimeOutbox {
 
     private var items: Deque<Item> = []
     private(set) var waitingPushBytes = 0
+    /// What was read for the client and waits.
+    private(set) var waitingValueBytes = 0
 
     var isEmpty: Bool { items.isEmpty }
 
     mutating func append(_ item: Item) {
-        if case .push(_, _, let bytes) = item { waitingPushBytes += bytes }
+        count(item, 1)
         items.append(item)
     }
 
     mutating func popFirst() -> Item? {
         guard let item = items.popFirst() else { return nil }
-        if case .push(_, _, let bytes) = item { waitingPushBytes -= bytes }
+        count(item, -1)
         return item
     }
+
+    private mutating func count(_ item: Item, _ factor: Int) {
+        switch item {
+        case .push(_, _, let bytes): waitingPushBytes += factor * bytes
+        case .value(_, .bytes(let bytes), _): waitingValueBytes += factor * bytes.count
+        // More of it is in a file.
+        case .value(_, .stream, _): waitingValueBytes += factor * Self.streamBytes
+        case .message, .end: break
+        }
+    }
+
+    private static let streamBytes = 1024 * 1024
 
     mutating func removeAll() {
         items = []
         waitingPushBytes = 0
+        waitingValueBytes = 0
     }
 }

@@ -17,6 +17,12 @@ protocol SocketReceiver: AnyObject, Sendable {
 final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = WebSocketFrame
 
+    private enum Received {
+        case message(ByteBuffer)
+        /// A request that was discarded.
+        case tooLarge(Int64)
+    }
+
     private enum State {
         case open
         /// The server has said that it closes, and waits a moment for the client to do so.
@@ -33,7 +39,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     /// A message in several frames of the WebSocket's own.
     private var fragments: ByteBuffer?
     /// Messages behind a large one that is being read on another thread.
-    private var waiting: Deque<ByteBuffer>?
+    private var waiting: Deque<Received>?
     private var isSessionReading = true
     private var isChannelReading = true
     private var held: HeldMemory?
@@ -123,7 +129,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
             return close(.protocolError)
         }
         guard frame.fin else {
-            guard text.readableBytes <= loop.parts.limits.messageBytes else { return close(.messageTooLarge) }
+            guard text.readableBytes <= loop.parts.limits.messageBytes else { return closeForSize() }
             fragments = text
             return hold()
         }
@@ -132,10 +138,17 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         case .keepAlive: break
         case .message(let message):
             held?.release()
-            handle(message)
+            handle(.message(message))
+        case .tooLarge(let request?):
+            held?.release()
+            handle(.tooLarge(request))
         case .invalid(.emptyFrame): close(.protocolError)
-        case .invalid(.messageTooLarge): close(.messageTooLarge)
+        case .tooLarge(nil), .invalid(.messageTooLarge): closeForSize()
         }
+    }
+
+    private func closeForSize() {
+        close(.messageTooLarge, "a message may have \(loop.parts.limits.messageBytes) bytes")
     }
 
     /// Counts the parts of messages that have come among those of all connections.
@@ -159,12 +172,17 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Messages
 
-    private func handle(_ message: ByteBuffer) {
+    private func handle(_ received: Received) {
         if waiting != nil {
-            waiting?.append(message)
-        } else if message.readableBytes <= Self.smallMessage {
+            waiting?.append(received)
+            return
+        }
+        switch received {
+        // The client can give it up. If the connection ended, it would send it again each time.
+        case .tooLarge(let number): deliver(.request(number: number, .invalid(.tooMuchToWrite)), bytes: 0)
+        case .message(let message) where message.readableBytes <= Self.smallMessage:
             deliver(Self.read(message), bytes: message.readableBytes)
-        } else {
+        case .message(let message):
             waiting = []
             updateReading()
             loop.parts.longWork.add { [self] in
@@ -217,7 +235,8 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     /// was sent last: the client closes first, or some seconds pass.
     func close() { close(.normalClosure) }
 
-    private func close(_ code: WebSocketErrorCode) {
+    /// - Parameter reason: for those who look into the connection.
+    private func close(_ code: WebSocketErrorCode, _ reason: String = "") {
         guard state == .open else { return }
         state = .closing
         fragments = nil
@@ -225,6 +244,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         held?.release()
         var content = ByteBuffer()
         content.write(webSocketErrorCode: code)
+        content.writeString(reason)
         write(opcode: 0x8, content)
         // Nothing of it is looked at.
         isSessionReading = true

@@ -10,6 +10,8 @@ struct FrameAssembler {
         case incomplete
         case keepAlive
         case message(ByteBuffer)
+        /// A message above the bound was discarded; nil if it has no request's number.
+        case tooLarge(request: Int64?)
         /// The client breaks the protocol, or a bound. The connection ends.
         case invalid(Problem)
     }
@@ -23,11 +25,15 @@ struct FrameAssembler {
         /// How many are still to come.
         var missing: Int
         var joined = ByteBuffer()
+        /// Of a message that is too large, and its bytes so far.
+        var discarded: (finder: RequestNumberFinder, bytes: Int)?
     }
 
     private let maxMessageBytes: Int
     private var pieces: Pieces?
 
+    /// A message that is so many times too large ends the connection.
+    private static let maxDiscarded = 16
     /// Frames with more characters than this are never the number of pieces.
     private static let maxDigits = 6
 
@@ -45,17 +51,32 @@ struct FrameAssembler {
                 pieces = Pieces(missing: count)
                 return .incomplete
             }
-            guard frame.readableBytes <= maxMessageBytes else { return .invalid(.messageTooLarge) }
+            guard frame.readableBytes <= maxMessageBytes else {
+                var finder = RequestNumberFinder()
+                finder.scan(frame.readableBytesView)
+                return .tooLarge(request: finder.number)
+            }
             return .message(frame)
         }
         // Without a second reference the joined bytes are appended to in place.
         pieces = nil
-        guard open.joined.readableBytes + frame.readableBytes <= maxMessageBytes else {
-            return .invalid(.messageTooLarge)
-        }
         open.missing -= 1
-        open.joined.writeImmutableBuffer(frame)
-        if open.missing == 0 { return .message(open.joined) }
+        if open.joined.readableBytes + frame.readableBytes > maxMessageBytes, open.discarded == nil {
+            var finder = RequestNumberFinder()
+            finder.scan(open.joined.readableBytesView)
+            open.discarded = (finder, open.joined.readableBytes)
+            open.joined = ByteBuffer()
+        }
+        if var (finder, bytes) = open.discarded {
+            finder.scan(frame.readableBytesView)
+            bytes += frame.readableBytes
+            guard bytes <= maxMessageBytes * Self.maxDiscarded else { return .invalid(.messageTooLarge) }
+            if open.missing == 0 { return .tooLarge(request: finder.number) }
+            open.discarded = (finder, bytes)
+        } else {
+            open.joined.writeImmutableBuffer(frame)
+            if open.missing == 0 { return .message(open.joined) }
+        }
         pieces = open
         return .incomplete
     }

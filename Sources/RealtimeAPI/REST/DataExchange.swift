@@ -156,7 +156,7 @@ final class DataExchange: ValueStreamOwner {
         if let milliseconds = request.timeoutMilliseconds {
             timeout = loop.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) { exchange.value.readTimedOut() }
         }
-        database.read(read, as: principal) { [loop] result in
+        database.read(read, as: principal, for: connection.client) { [loop] result in
             loop.post { exchange.value.finishRead(result, request, status) }
         }
     }
@@ -197,8 +197,8 @@ final class DataExchange: ValueStreamOwner {
         RESTWriteReader(request.verb, target, name: name, ifMatch: request.ifMatch)
             .read(body, on: loop) { result in
                 let exchange = exchange.value
+                // Its memory is counted until the answer: the nodes of the write have at least as much.
                 exchange.body = ByteBuffer()
-                exchange.connection.releaseBody()
                 switch result {
                 case .failure(let refusal): exchange.refuse(refusal)
                 case .success(let write): exchange.commit(write, target, name, request, database, principal)
@@ -216,7 +216,7 @@ final class DataExchange: ValueStreamOwner {
         options.wantsHash = request.ifMatch != nil || request.wantsETag
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        database.write(write, options, as: principal) { [loop] result in
+        database.write(write, options, as: principal, for: connection.client) { [loop] result in
             loop.post {
                 let exchange = exchange.value
                 switch result {
@@ -263,6 +263,7 @@ final class DataExchange: ValueStreamOwner {
             guard let json = database.setting(name) else { throw Self.noSetting(name) }
             connection.send(.ok, headers, ByteBuffer(bytes: json))
         case (_, .put), (_, .post):
+            guard database.setting(name) != nil else { throw Self.noSetting(name) }
             database.setSetting(name, Array(body.readableBytesView), settingCompletion(headers))
         default: throw RESTRefusal(405, "A setting is read with GET and changed with PUT.")
         }

@@ -43,6 +43,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     private var hasSentHead = false
     /// Completes once the last answer is written.
     private var lastSent: EventLoopFuture<Void>?
+    private var lastClient: RealtimeClient?
     private var held: HeldMemory?
     private var receivedBytes = 0
     private var deadline: NIODeadline
@@ -56,6 +57,15 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     /// A number that stands for the client's address.
     var address: UInt64 { loop.parts.address(context?.remoteAddress, head?.headers ?? [:]) }
+
+    /// Whom requests are for. A proxy may send those of several clients by one connection.
+    var client: RealtimeClient {
+        let address = address
+        if let lastClient, lastClient.address == address { return lastClient }
+        let client = RealtimeClient(address: address)
+        lastClient = client
+        return client
+    }
 
     // MARK: In
 
@@ -197,8 +207,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         exchange.begin()
     }
 
-    /// The body's text is no longer held.
-    func releaseBody() {
+    /// The body is no longer held.
+    private func releaseBody() {
         held?.release()
         held = nil
     }

@@ -98,7 +98,7 @@ extension RESTRequest {
         callback = try Self.callback(parameters["callback"])
         timeoutMilliseconds = try Self.timeout(parameters["timeout"])
         options = RealtimeWriteOptions()
-        options.maxSeconds = try Self.maxSeconds(parameters["writeSizeLimit"])
+        options.sizeLimit = try Self.sizeLimit(parameters["writeSizeLimit"])
         options.disablesTriggers = parameters["disableTriggers"] == "true"
         isDryRun = parameters["dryRun"] == "true"
         isStrict = parameters["format"] == "strict"
@@ -172,15 +172,12 @@ extension RESTRequest {
         return count * unit
     }
 
-    private static func maxSeconds(_ name: String?) throws(RESTRefusal) -> Int? {
-        switch name {
-        case nil, "unlimited": return nil
-        case "tiny": return 1
-        case "small": return 10
-        case "medium": return 30
-        case "large": return 60
-        default: throw RESTRefusal(400, "writeSizeLimit must be tiny, small, medium, large or unlimited")
+    private static func sizeLimit(_ name: String?) throws(RESTRefusal) -> WriteSizeLimit? {
+        guard let name else { return nil }
+        guard let limit = WriteSizeLimit(rawValue: name) else {
+            throw RESTRefusal(400, "writeSizeLimit must be \(WriteSizeLimit.names)")
         }
+        return limit
     }
 
     private static func credential(_ headers: HTTPHeaders, _ parameters: URLParameters) -> Credential {

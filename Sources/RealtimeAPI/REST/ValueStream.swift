@@ -45,7 +45,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
     }
 
     func begin(_ listen: RealtimeListen, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal) {
-        listening = database.listen(listen, as: principal, to: self)
+        listening = database.listen(listen, as: principal, for: connection.client, to: self)
     }
 
     func receive(_ event: RealtimeListenEvent) { loop.post { self.handle(event) } }

@@ -25,26 +25,27 @@ package protocol RealtimeService: Sendable {
 ///
 /// A caller that hands over what it receives in the order of the calls, as to one queue, keeps these promises.
 package protocol RealtimeDatabase: AnyObject, Sendable {
-    /// Whether a write is decided by the rules as if all writes called before it were committed or refused. Then the writes
-    /// of a client are called without waiting for each other. Writes of admins always commit in the order of the calls.
-    var decidesWritesInOrder: Bool { get }
-
     /// Reads a value. Rules are decided before anything about the value is known, also its hash or that a query lacks an
     /// index.
     func read(
-        _ read: RealtimeRead, as principal: RealtimePrincipal,
+        _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void)
 
     /// Begins a listen. Its first event, which may come before the function returns, is the answer to the request.
     func listen(
-        _ listen: RealtimeListen, as principal: RealtimePrincipal, to listener: any RealtimeListener
+        _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
+        to listener: any RealtimeListener
     ) -> any RealtimeListening
 
     /// Writes in one commit. The completion comes once the commit is durable.
     ///
+    /// A client's writes are decided on and committed in the order of the calls, each as if all before it were committed or
+    /// refused. So they needn't wait for each other.
+    ///
     /// With a condition, the principal must also be allowed to read the place: otherwise its value could be guessed.
     func write(
         _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void)
 
     /// Registers or cancels what happens at the end of a session. The completion comes once that is durable.
@@ -52,13 +53,16 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
     /// The rules are decided now and again at the end of the session, in the name of the same principal.
     func onDisconnect(
         _ request: RealtimeDisconnectRequest, session: String, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void)
 
     /// Ends a session: performs what is registered for it, in the order of registration, and forgets it. Unknown sessions,
     /// also those of another database, are ignored.
     ///
-    /// - Parameter completion: called once all is done. What fails by the rules is skipped.
-    func endSession(_ session: String, _ completion: @escaping @Sendable () -> Void)
+    /// - Parameters:
+    ///   - client: the session's connection, whose earlier writes come first; nil for one that has ended.
+    ///   - completion: called once all is done. What fails by the rules is skipped.
+    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void)
 
     /// The rules' source with its comments.
     func rulesSource() throws(RealtimeServiceError) -> RealtimeRulesSource
@@ -90,8 +94,8 @@ package enum RealtimeDisconnectRequest: Sendable {
 
 /// How a write is made.
 package struct RealtimeWriteOptions: Hashable, Sendable {
-    /// The write fails if its commit would take longer; nil for no such bound.
-    package var maxSeconds: Int?
+    /// Nil for what the database's setting says.
+    package var sizeLimit: WriteSizeLimit?
     /// Whether functions aren't triggered. Only admins may ask for it.
     package var disablesTriggers = false
     /// Whether the hash of what exists after the write is wanted. An update has none.

@@ -20,6 +20,8 @@ package enum RealtimeServiceError: Error, Hashable, Sendable {
     case tooMuchToWrite
     /// A query without an index would look at more nodes than the limit.
     case tooManyNodes
+    /// A setting can't have the value; a sentence.
+    case invalidSetting(String)
     /// A write takes longer than the time that its sender allows.
     case writeTooSlow
     /// In production, the configuration doesn't name the database.
@@ -70,7 +72,7 @@ extension RealtimeServiceError {
         case .tooMuchToWrite: "write_too_big"
         case .unavailable: "unavailable"
         case .invalid, .query, .tooManyNodes, .writeTooSlow, .unknownDatabase, .tooManyListens, .rules,
-            .unknownRequest, .failed:
+            .unknownRequest, .invalidSetting, .failed:
             "failed"
         }
     }
@@ -94,7 +96,7 @@ extension RealtimeServiceError {
         case .unverifiedApp: "The app has no valid App Check token."
         case .rules(let problem): problem.text
         case .unknownRequest(let name): "There is no request \"\(name.excerpt)\"."
-        case .unavailable(let sentence), .failed(let sentence): sentence
+        case .invalidSetting(let sentence), .unavailable(let sentence), .failed(let sentence): sentence
         }
     }
 
@@ -107,7 +109,7 @@ extension RealtimeServiceError {
         case .unavailable: 503
         case .failed: 500
         case .invalid, .query, .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .tooManyListens, .rules,
-            .unknownRequest:
+            .unknownRequest, .invalidSetting:
             400
         }
     }

@@ -12,9 +12,11 @@ package struct RealtimeConnectionLimits: Hashable, Sendable {
     /// The bytes of pushes that a client hasn't read yet. Beyond it the connection closes, and the client comes back with the
     /// hashes of what it has. Initial data and gets don't count: they are read as the client takes them.
     package var unreadPushBytes = 4 * 1024 * 1024
+    /// The bytes of values that were read and that the client hasn't taken. Beyond it nothing more is read for it.
+    package var waitingValueBytes = 1024 * 1024
     /// Reads under way together.
     package var concurrentReads = 16
-    /// Writes under way together, if they are decided in their order.
+    /// Writes under way together.
     package var concurrentWrites = 32
     /// Seconds without a byte from the client after which it is sent a ping.
     package var pingSeconds = 50

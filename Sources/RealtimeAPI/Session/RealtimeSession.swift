@@ -3,7 +3,7 @@ import RealtimeModel
 /// What one client has open: who it is, its listens, and its requests in their order.
 ///
 /// A pure state machine. It knows no transport: its messages go out by WebSocket or by long polling. Reads may be under way
-/// together, and writes too, if the database decides them in their order; all else runs alone.
+/// together, and so may writes, which the database takes in their order; all else runs alone.
 struct RealtimeSession {
     /// Names a request that is under way.
     typealias OperationID = Int64
@@ -44,8 +44,6 @@ struct RealtimeSession {
         var verifiesApps = false
         /// Whether the client may be the owner, in development.
         var allowsOwner = true
-        /// See ``RealtimeDatabase/decidesWritesInOrder``.
-        var decidesWritesInOrder = false
     }
 
     private enum Listen {
@@ -124,13 +122,18 @@ struct RealtimeSession {
         }
     }
 
+    /// - Parameter isBackedUp: whether the client has to take earlier values before more is read for it.
+    mutating func setBackedUp(_ isBackedUp: Bool) -> [Action] {
+        guard !isClosed, isBackedUp != requests.isBackedUp else { return [] }
+        requests.isBackedUp = isBackedUp
+        return isBackedUp ? [] : goOn()
+    }
+
     /// Sends the answers that wait for no earlier one, and begins the requests that needn't wait.
     private mutating func goOn() -> [Action] {
         var actions: [Action] = []
         reply(&actions)
-        while let next = requests.startNext(
-            allowsConcurrentWrites: principal.isAdmin || opening.decidesWritesInOrder)
-        {
+        while let next = requests.startNext() {
             begin(next, &actions)
             reply(&actions)
         }

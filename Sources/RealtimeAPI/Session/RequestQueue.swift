@@ -23,6 +23,7 @@ struct RequestQueue {
         var id: OperationID
         var number: Int64?
         var kind: RealtimeRequest.Kind
+        var bytes: Int
         /// Nil until the answer is known. It waits for those before it.
         var answer: RequestAnswer?
     }
@@ -31,7 +32,10 @@ struct RequestQueue {
     private var waiting: Deque<Waiting> = []
     private var waitingBytes = 0
     private var running: Deque<Running> = []
+    private var runningBytes = 0
     private var lastID: OperationID = 0
+    /// Whether the client has to take earlier values before more is read for it.
+    var isBackedUp = false
 
     init(_ limits: RealtimeConnectionLimits) { self.limits = limits }
 
@@ -51,23 +55,25 @@ struct RequestQueue {
 
     /// Begins the next request.
     ///
-    /// - Parameter allowsConcurrentWrites: whether writes take effect in their order without waiting for each other.
     /// - Returns: nil if there is none, or if it has to wait.
-    mutating func startNext(allowsConcurrentWrites: Bool) -> Started? {
-        guard let next = waiting.first, mayStart(next.request.kind, allowsConcurrentWrites) else { return nil }
+    mutating func startNext() -> Started? {
+        guard let next = waiting.first, mayStart(next.request.kind) else { return nil }
         waiting.removeFirst()
         waitingBytes -= next.bytes
         lastID += 1
-        running.append(Running(id: lastID, number: next.number, kind: next.request.kind, answer: nil))
+        running.append(
+            Running(id: lastID, number: next.number, kind: next.request.kind, bytes: next.bytes, answer: nil))
+        runningBytes += next.bytes
         return Started(id: lastID, number: next.number, request: next.request)
     }
 
-    private func mayStart(_ kind: RealtimeRequest.Kind, _ allowsConcurrentWrites: Bool) -> Bool {
+    private func mayStart(_ kind: RealtimeRequest.Kind) -> Bool {
+        if isBackedUp, kind == .read { return false }
         guard let last = running.last else { return true }
         guard last.kind == kind else { return false }
         return switch kind {
         case .read: running.count < limits.concurrentReads
-        case .write: allowsConcurrentWrites && running.count < limits.concurrentWrites
+        case .write: running.count < limits.concurrentWrites && runningBytes < limits.waitingBytes
         case .other: false
         }
     }
@@ -82,14 +88,17 @@ struct RequestQueue {
 
     /// Takes the next answer that waits for no earlier one.
     mutating func takeAnswer() -> (number: Int64?, answer: RequestAnswer)? {
-        guard let answer = running.first?.answer else { return nil }
-        return (running.removeFirst().number, answer)
+        guard let first = running.first, let answer = first.answer else { return nil }
+        running.removeFirst()
+        runningBytes -= first.bytes
+        return (first.number, answer)
     }
 
     mutating func removeAll() {
         waiting = []
         waitingBytes = 0
         running = []
+        runningBytes = 0
     }
 }
 

@@ -13,14 +13,16 @@ final class StoreListening: RealtimeListening {
 
     private let database: StoreRealtimeDatabase
     private let listen: RealtimeListen
+    private let client: RealtimeClient
     private let listener: any RealtimeListener
     private let state: Mutex<State>
 
     init(
         _ database: StoreRealtimeDatabase, _ listen: RealtimeListen, _ principal: RealtimePrincipal,
-        _ listener: any RealtimeListener
+        _ client: RealtimeClient, _ listener: any RealtimeListener
     ) {
         self.database = database
+        self.client = client
         self.listen = listen
         self.listener = listener
         state = Mutex(State(principal: principal))
@@ -32,12 +34,14 @@ final class StoreListening: RealtimeListening {
     func begin() {
         let (database, listen, now) = (database, listen, database.shared.now())
         let (access, observer, principal) = (database.access, database.observer, principal)
-        let name = database.name
+        let (name, holder) = (database.name, database.holder(principal, client))
         let core = database.store.listen(
-            to: listen.path, matching: listen.query, in: name, of: database.caller(principal),
+            to: listen.path, matching: listen.query, in: name, of: database.caller(principal, client),
             read: { state in
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
-                return try Self.start(listen, in: state)
+                return try Self.start(listen, of: database, in: state) { write in
+                    try database.shared.spool.collect(for: holder, write)
+                }
             },
             started: { [self] result in
                 switch StoreRealtimeDatabase.flattened(result, name) {
@@ -59,12 +63,12 @@ final class StoreListening: RealtimeListening {
     }
 
     private static func start(
-        _ listen: RealtimeListen, in state: RealtimeSnapshot
+        _ listen: RealtimeListen, of database: StoreRealtimeDatabase, in state: RealtimeSnapshot,
+        collect: (_ write: (_ receive: ([UInt8]) throws -> Void) throws -> Void) throws -> RealtimeContent
     ) throws -> Result<RealtimeListenStart, RealtimeServiceError> {
-        let isIndexed = listen.query.map { state.isIndexed($0, at: listen.path) } ?? true
-        if listen.requiresIndex, let error = StoreRealtimeDatabase.missingIndex(listen.query, listen.path, state) {
-            return .failure(error)
-        }
+        let error = database.missingIndex(listen.query, listen.path, state)
+        if listen.requiresIndex, let error { return .failure(error) }
+        let isIndexed = error == nil
         if let known = listen.known {
             if try state.hash(at: listen.path, matching: listen.query) == known.hash {
                 return .success(RealtimeListenStart(.unchanged, isIndexed: isIndexed))
@@ -76,9 +80,10 @@ final class StoreListening: RealtimeListening {
                 return .success(RealtimeListenStart(.ranges(ranges), isIndexed: isIndexed))
             }
         }
-        var bytes: [UInt8] = []
-        try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form) { bytes += $0 }
-        return .success(RealtimeListenStart(.value(.bytes(bytes)), isIndexed: isIndexed))
+        let content = try collect { receive in
+            try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form, receive)
+        }
+        return .success(RealtimeListenStart(.value(content), isIndexed: isIndexed))
     }
 
     func authorize(as principal: RealtimePrincipal, _ completion: @escaping @Sendable () -> Void) {
@@ -92,7 +97,7 @@ final class StoreListening: RealtimeListening {
         let (access, observer, principal) = (database.access, database.observer, principal)
         let (listen, now) = (listen, database.shared.now())
         database.store.read(
-            in: database.name, of: database.caller(principal),
+            in: database.name, of: database.caller(principal, client),
             { state in
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
             },

@@ -8,6 +8,7 @@ import StrictJSON
 extension StoreRealtimeDatabase {
     func onDisconnect(
         _ request: RealtimeDisconnectRequest, session: String, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
     ) {
         let finish: @Sendable (Result<Void, RealtimeFailure>) -> Void = { [name] result in
@@ -25,16 +26,16 @@ extension StoreRealtimeDatabase {
             let request = RealtimeCommit([write], in: name) { before, after, now in
                 try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
             }
-            store.check(request, of: caller(principal)) { [store, name] result in
+            store.check(request, of: caller(principal, client)) { [store, name] result in
                 if case .failure(let failure) = result { return finish(.failure(failure)) }
                 store.register(disconnect, of: session, in: name, completion: finish)
             }
         }
     }
 
-    func endSession(_ session: String, _ completion: @escaping @Sendable () -> Void) {
+    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
         store.runDisconnects(
-            of: session, in: name,
+            of: session, in: name, sequence: client?.writes,
             context: { OperationContext(auth: EventAuth(RealtimePrincipal(stored: $0.principal))) },
             check: { [self] disconnect in
                 guard let write = try? disconnect.write() else { return nil }

@@ -32,6 +32,7 @@ extension StoreRealtimeDatabase {
 
     /// Begins to count, and builds the indexes that the rules name.
     func rulesHaveChanged() {
+        unindexed.removeAll()
         let current = rules.withLock { state in
             state.coverage = shared.isDevelopment ? state.current.map { DatabaseRulesCoverage($0) } : nil
             return state.current
@@ -106,15 +107,6 @@ extension StoreRealtimeDatabase {
                 "rules that were uploaded for a database can't be used any more; it has the project's",
                 metadata: ["database.name": "\(name)", "error": "\(error)"])
         }
-    }
-
-    func setting(_ name: String) -> [UInt8]? { nil }
-
-    func setSetting(
-        _ name: String, _ json: [UInt8],
-        _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
-    ) {
-        completion(.failure(.unknownRequest(name)))
     }
 }
 

@@ -4,6 +4,7 @@ import Logging
 import RealtimeModel
 import RealtimeStore
 import SecurityRules
+import Sharing
 import StrictJSON
 import Synchronization
 
@@ -22,6 +23,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     let name: String
     let shared: StoreRealtimeService.Shared
     let rules: Mutex<Rules>
+    let settings = Mutex(Settings())
+    let unindexed = UnindexedQueries()
     private let listens = Mutex<[ObjectIdentifier: StoreListening]>([:])
     let pushes = SharedPushes()
 
@@ -34,49 +37,60 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
 
     var store: RealtimeStore { shared.store }
 
-    /// Decisions on readers' threads may end in another order than they began.
-    var decidesWritesInOrder: Bool { false }
-
     var access: RealtimeAccess {
         rules.withLock { $0.current }.map { .rules($0) } ?? (shared.isDevelopment ? .open : .closed)
     }
 
     /// Whose turn a read waits for.
-    func caller(_ principal: RealtimePrincipal) -> ReadCaller? {
+    func caller(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> ReadCaller? {
         guard case .client(let auth) = principal else { return nil }
-        return .clientGet(UInt64(truncatingIfNeeded: auth?.uid?.hashValue ?? 0))
+        return .clientGet(auth?.uid.map { UInt64(truncatingIfNeeded: $0.hashValue) } ?? client.address)
+    }
+
+    /// Who holds what is read.
+    func holder(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> MemoryBudget.Holder {
+        guard case .client(let auth) = principal else { return .host }
+        return auth?.uid.map { .user(id: $0) } ?? .stranger(client.address)
     }
 
     // MARK: Reads
 
     func read(
-        _ read: RealtimeRead, as principal: RealtimePrincipal,
+        _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) {
-        let (access, observer, now) = (access, observer, shared.now())
+        let (access, observer, now, spool) = (access, observer, shared.now(), shared.spool)
+        let holder = holder(principal, client)
         store.read(
-            in: name, of: caller(principal),
-            { state in
+            in: name, of: caller(principal, client),
+            { [self] state in
                 try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
-                if read.requiresIndex, let error = Self.missingIndex(read.query, read.path, state) {
+                if let error = missingIndex(read.query, read.path, state), read.requiresIndex {
                     return Result<RealtimeReading, RealtimeServiceError>.failure(error)
                 }
-                var bytes: [UInt8] = []
-                switch read.form {
-                case .value(let form):
-                    try state.writeJSON(at: read.path, matching: read.query, as: form) { bytes += $0 }
-                case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query) { bytes += $0 }
+                let content = try spool.collect(for: holder) { receive in
+                    switch read.form {
+                    case .value(let form):
+                        try state.writeJSON(at: read.path, matching: read.query, as: form, receive)
+                    case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receive)
+                    }
                 }
                 let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
-                return .success(RealtimeReading(.bytes(bytes), hash: hash))
+                return .success(RealtimeReading(content, hash: hash))
             },
             completion: { [name] result in completion(Self.flattened(result, name)) })
     }
 
-    static func missingIndex(
+    /// Logs what the rules lack for a query.
+    func missingIndex(
         _ query: RealtimeQuery?, _ path: RealtimePath, _ state: RealtimeSnapshot
     ) -> RealtimeServiceError? {
         guard let query, !state.isIndexed(query, at: path) else { return nil }
+        if unindexed.insert(query, at: path) {
+            shared.logger.notice(
+                "a query has no index: add \".indexOn\": \"\(query.index.name)\" at its path to the rules",
+                metadata: ["database.name": "\(name)", "database.path": "\(path)"])
+        }
         return .query(.indexNotDefined(index: query.index.name, path: path))
     }
 
@@ -92,9 +106,10 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     // MARK: Listens
 
     func listen(
-        _ listen: RealtimeListen, as principal: RealtimePrincipal, to listener: any RealtimeListener
+        _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
+        to listener: any RealtimeListener
     ) -> any RealtimeListening {
-        let listening = StoreListening(self, listen, principal, listener)
+        let listening = StoreListening(self, listen, principal, client, listener)
         listens.withLock { $0[ObjectIdentifier(listening)] = listening }
         listening.begin()
         return listening
@@ -115,11 +130,15 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
 
     func write(
         _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
+        var request = RealtimeCommit([write], in: name, check: check(write, as: principal))
+        request.client = client.id
+        request.maxRows = (options.sizeLimit ?? sizeLimit).rows
         store.commit(
-            RealtimeCommit([write], in: name, check: check(write, as: principal)),
-            in: OperationContext(auth: EventAuth(principal)), of: caller(principal)
+            request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
+            of: caller(principal, client)
         ) { [store, name] result in
             switch result {
             case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
@@ -128,7 +147,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                 guard options.wantsHash, case .set(let target, _, _) = write else {
                     return completion(.success(RealtimeWritten(changes: changes)))
                 }
-                store.read(in: name) { try $0.hash(at: target) } completion: { hash in
+                store.read(in: name) {
+                    try $0.hash(at: target)
+                } completion: { hash in
                     completion(
                         hash.map { RealtimeWritten(changes: changes, hash: $0) }
                             .mapError { RealtimeServiceError($0, of: name) })
@@ -165,6 +186,7 @@ extension RealtimeServiceError {
             case .stale: .stale
             case .tooLarge: .tooMuchToRead
             case .tooManyNodes: .tooManyNodes
+            case .tooManyRows: .writeTooSlow
             case .unknownNamespace: .unknownDatabase(database)
             case .unavailable: .unavailable(failure.message)
             case .invalid, .damaged, .internal: .failed(failure.message)

@@ -14,6 +14,7 @@ package final class StoreRealtimeService: RealtimeService {
         let store: RealtimeStore
         let isDevelopment: Bool
         let logger: Logger
+        let spool: ContentSpool
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
     }
@@ -30,12 +31,15 @@ package final class StoreRealtimeService: RealtimeService {
 
     /// - Parameters:
     ///   - names: the databases that exist; in development others exist from their first use.
+    ///   - directory: where large values wait for their clients.
     ///   - now: milliseconds since 1970.
     package init(
-        _ store: RealtimeStore, names: [String], isDevelopment: Bool, logger: Logger,
+        _ store: RealtimeStore, names: [String], isDevelopment: Bool, directory: String, logger: Logger,
         now: @escaping @Sendable () -> Int64
     ) {
-        shared = Shared(store: store, isDevelopment: isDevelopment, logger: logger, now: now)
+        shared = Shared(
+            store: store, isDevelopment: isDevelopment, logger: logger, spool: ContentSpool(directory: directory),
+            now: now)
         add(names)
     }
 
@@ -48,6 +52,9 @@ package final class StoreRealtimeService: RealtimeService {
             guard let database = state.withLock({ $0.databases[name] }) else { continue }
             database.restore(source)
         }
+        for (name, limit) in try await shared.store.settings(StoreRealtimeDatabase.writeSizeLimitSetting) {
+            state.withLock { $0.databases[name] }?.restore(writeSizeLimit: limit)
+        }
     }
 
     /// Runs what clients have registered for their disconnection who were connected to the host before and haven't come back.
@@ -59,7 +66,7 @@ package final class StoreRealtimeService: RealtimeService {
             for former in try await shared.store.disconnectSessions() where former.registeredAt / 1000 < start {
                 guard let database = state.withLock({ $0.databases[former.namespace] }) else { continue }
                 await withCheckedContinuation { continuation in
-                    database.endSession(former.session) { continuation.resume() }
+                    database.endSession(former.session, of: nil) { continuation.resume() }
                 }
             }
         } catch {
@@ -115,6 +122,11 @@ package final class StoreRealtimeService: RealtimeService {
     /// How often the rules of a database have decided what, since they were loaded; nil if it has none, or in production.
     package func coverage(of name: String) -> DatabaseRulesCoverage? {
         state.withLock { $0.databases[name] }?.coverage
+    }
+
+    /// What the rules of a database lack for the queries that were seen since they were loaded, a sentence each.
+    package func missingIndexes(of name: String) -> [String] {
+        state.withLock { $0.databases[name] }?.unindexed.sentences ?? []
     }
 
     /// The rules of a database; nil if it has none.

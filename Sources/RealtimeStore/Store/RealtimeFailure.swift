@@ -13,6 +13,8 @@ package struct RealtimeFailure: Error, Hashable, Sendable {
         case tooLarge
         /// A query without an index would look at more nodes than it may.
         case tooManyNodes
+        /// A write has more rows than it may.
+        case tooManyRows
         /// The request itself is wrong.
         case invalid
         /// The namespace doesn't exist, and isn't created by its first use.
@@ -62,7 +64,7 @@ package struct RealtimeFailure: Error, Hashable, Sendable {
         switch code {
         case .denied: DocumentError(.permissionDenied, message)
         case .stale: DocumentError(.aborted, message)
-        case .tooLarge, .tooManyNodes: DocumentError(.resourceExhausted, message)
+        case .tooLarge, .tooManyNodes, .tooManyRows: DocumentError(.resourceExhausted, message)
         case .invalid: DocumentError(.invalidArgument, message)
         case .unknownNamespace: DocumentError(.notFound, message)
         case .unavailable: DocumentError(.unavailable, message)

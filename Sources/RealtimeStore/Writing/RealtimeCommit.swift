@@ -10,6 +10,8 @@ package struct RealtimeCommit: Sendable {
     /// The client, if it retries conditional writes that are stale. So that it succeeds although many write the same
     /// path, its answer may wait for its turn: see `StaleTurns`.
     package var client: UInt64?
+    /// How many rows it may change; nil for no bound. A subtree that is deleted counts little.
+    package var maxRows: Int?
     /// A registration that the commit removes, whether its writes are allowed or not.
     var registration: DisconnectKey?
 

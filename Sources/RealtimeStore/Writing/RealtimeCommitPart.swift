@@ -48,6 +48,9 @@ package final class RealtimeCommitPart: CommitPart {
                 do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
             }
         }
+        if let limit = request.maxRows, plan.changes.count > limit {
+            return try refuse(RealtimeFailure(.tooManyRows, "the write changes more than \(limit) rows, its limit"))
+        }
         // After the check: a client that may not write learns nothing of what exists.
         if plan.isStale { return try refuse(.stale) }
         return plan

@@ -73,8 +73,6 @@ final class InMemoryDatabase: RealtimeDatabase {
         self.now = now
     }
 
-    var decidesWritesInOrder: Bool { true }
-
     var tree: RealtimeTree { state.withLock { $0.tree } }
 
     var listenCount: Int { state.withLock { $0.listens.count } }
@@ -82,7 +80,7 @@ final class InMemoryDatabase: RealtimeDatabase {
     // MARK: Reads
 
     func read(
-        _ read: RealtimeRead, as principal: RealtimePrincipal,
+        _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) {
         state.withLock { state in
@@ -125,7 +123,8 @@ final class InMemoryDatabase: RealtimeDatabase {
     // MARK: Listens
 
     func listen(
-        _ listen: RealtimeListen, as principal: RealtimePrincipal, to listener: any RealtimeListener
+        _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
+        to listener: any RealtimeListener
     ) -> any RealtimeListening {
         let listening = InMemoryListening(listen, principal, listener, self)
         state.withLock { state in
@@ -180,6 +179,7 @@ final class InMemoryDatabase: RealtimeDatabase {
 
     func write(
         _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
         state.withLock { state in
@@ -258,6 +258,7 @@ final class InMemoryDatabase: RealtimeDatabase {
 
     func onDisconnect(
         _ request: RealtimeDisconnectRequest, session: String, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
     ) {
         state.withLock { state in
@@ -282,7 +283,7 @@ final class InMemoryDatabase: RealtimeDatabase {
         }
     }
 
-    func endSession(_ session: String, _ completion: @escaping @Sendable () -> Void) {
+    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             for registration in state.registrations.removeValue(forKey: session) ?? [] {
                 _ = commit(registration.write, RealtimeWriteOptions(), registration.principal, &state)

@@ -27,6 +27,8 @@ struct SessionScript {
         Self.lines(session.answered(id, answer))
     }
 
+    mutating func isBackedUp(_ isBackedUp: Bool) -> [String] { Self.lines(session.setBackedUp(isBackedUp)) }
+
     mutating func verified(_ id: Int64, _ principal: RealtimePrincipal, until: Int64? = nil) -> [String] {
         Self.lines(session.verified(id, .success(.init(principal, until: until))))
     }

@@ -1,0 +1,19 @@
+import RealtimeStore
+import Synchronization
+
+/// One connection of a client, as the databases know it.
+package final class RealtimeClient: Sendable {
+    /// Unique in the process.
+    let id: UInt64
+    /// A number that stands for the client's address: those who haven't signed in take turns by it.
+    let address: UInt64
+    /// Keeps the order of the connection's writes.
+    let writes = RealtimeWriteSequence()
+
+    private static let lastID = Atomic<UInt64>(0)
+
+    package init(address: UInt64) {
+        id = Self.lastID.add(1, ordering: .relaxed).newValue
+        self.address = address
+    }
+}

@@ -70,10 +70,16 @@ package struct DatabaseRulesTopic: ControlTopic {
             }
             let target = try RealtimeTarget(path)
             return .write(.set(target, try RealtimeWriteValue(parsing: Array(text.utf8), at: target)))
+        case "update":
+            guard let text = parameters["written"] else {
+                throw DocumentError.invalidArgument("give the values to be written: --written '{\"a/b\":1,\"c\":null}'")
+            }
+            return .write(.update(try RealtimeUpdate(parsing: Array(text.utf8), at: try RealtimePath(path))))
         case "delete":
             return .write(.set(try RealtimeTarget(path), RealtimeWriteValue(nil)))
         case let method:
-            throw DocumentError.invalidArgument("\"\(method)\" is not an operation; write read, write or delete")
+            throw DocumentError.invalidArgument(
+                "\"\(method)\" is not an operation; write read, write, update or delete")
         }
     }
 

@@ -49,6 +49,7 @@ struct DatabasePort {
         return RealtimeParts(
             service: parts.databases, credentials: credentials, defaultDatabase: configuration.defaultNamespace,
             limits: limits, port: port, bodies: parts.serving.memory.bodies, answers: parts.serving.memory.answers,
+            spool: parts.spool,
             refusal: { head in
                 hosts?.refusal(of: head).map { RealtimeParts.Refusal(status: $0.status, message: $0.message) }
             },

@@ -35,6 +35,8 @@ package struct HostParts: Sendable {
     let users: UserStore
     package let trees: RealtimeStore
     let databases: StoreRealtimeService
+    /// Where the Realtime Database's large values wait.
+    let spool: Spool
     let signInAddress: SignInAddress
     let signInConfiguration: SignInConfiguration
     /// Nil in production where Google issues the users' tokens.
@@ -137,8 +139,10 @@ package struct HostParts: Sendable {
                 recordsAllCalls: configuration.logs.calls),
             tokens: tokens,
             limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
+        let spool = Spool(directory: directory.path)
+        self.spool = spool
         let databases = StoreRealtimeService(
-            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, directory: directory.path,
+            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, spool: spool,
             logger: logger,
             now: { Timestamp.wallClock().microseconds / 1000 })
         self.databases = databases
@@ -150,6 +154,7 @@ package struct HostParts: Sendable {
 
     /// Closes all parts. Acknowledged writes are already on disk.
     func close() async {
+        databases.stop()
         await store.shutdown()
         try? engine.close()
         await signIn?.passwords.close()

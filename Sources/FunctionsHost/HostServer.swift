@@ -56,6 +56,8 @@ package final class HostServer: Sendable {
     private let deployments: DeploymentService
     private let gateway: Gateway
     private let database: RealtimePort
+    /// The Realtime Database's sessions that were open when the host ended.
+    private let formerSessions: [RealtimeDisconnectSession]
     private let events: EventService
     /// How the codes of sign-in reach users.
     private let delivery: MessageDelivery
@@ -133,7 +135,7 @@ package final class HostServer: Sendable {
                 directory: isEphemeral ? nil : parts.directory.path, logger: logger)
             gateway = try await Self.gateway(
                 configuration, parts: parts, routes: first.routes, tls: tls, logger: logger)
-            try await Self.openDatabases(configuration, parts)
+            formerSessions = try await Self.openDatabases(configuration, parts)
             database = try await DatabasePort(
                 configuration: configuration, parts: parts, apps: apps.database, logger: logger
             ).start { [tls] in try tls?.secure($0, .http1) }
@@ -202,7 +204,7 @@ package final class HostServer: Sendable {
         services += firestore.services(servers)
         services.append(
             FormerSessions(
-                databases: parts.databases, start: Timestamp.wallClock().microseconds / 1000,
+                databases: parts.databases, sessions: formerSessions,
                 pause: .seconds(configuration.database.disconnectSeconds)))
         services += [MemoryTrim(), gateway, database, schedules, controlServer(toolkit), events, deployments]
         served.begin()
@@ -284,9 +286,14 @@ package final class HostServer: Sendable {
     }
 
     /// Creates the databases that functions.json names, and serves those that were used before.
-    private static func openDatabases(_ configuration: HostConfiguration, _ parts: HostParts) async throws {
+    ///
+    /// - Returns: the sessions that were open when the host ended.
+    private static func openDatabases(
+        _ configuration: HostConfiguration, _ parts: HostParts
+    ) async throws -> [RealtimeDisconnectSession] {
         try await parts.trees.declare(configuration.databaseNames)
         try await parts.databases.restore()
+        return try await parts.databases.formerSessions()
     }
 
     /// Moves the users that an earlier version kept in a file of their own.

@@ -28,6 +28,7 @@ package struct RealtimeError: Error, Hashable, Sendable {
         case repeatedKey(String)
         case tooDeep
         case stringTooLong(Int)
+        case tooManyNodes
         case valueBesideChildren
         /// A `.value` is an object or an array.
         case valueNotLeaf
@@ -62,6 +63,7 @@ extension RealtimeError: CustomStringConvertible {
         case .tooDeep: "the data are nested more than \(RealtimeLimits.maxDepth) deep, the limit"
         case .stringTooLong(let bytes):
             "a string has \(bytes) bytes, more than \(RealtimeLimits.maxStringBytes) (10 MiB), the limit"
+        case .tooManyNodes: "the data have more than \(RealtimeLimits.maxWriteNodes) nodes, the limit of a write"
         case .valueBesideChildren: "a .value has other keys than .priority beside it"
         case .valueNotLeaf: "a .value is not a string, a number or a boolean"
         case .invalidPriority: "a .priority is not a string or a number"

@@ -12,6 +12,8 @@ package enum RealtimeLimits {
     package static let maxRESTWriteBytes = 256 * 1024 * 1024
     /// The bytes of what one request reads.
     package static let maxReadBytes = 256 * 1024 * 1024
+    /// The nodes of a write: each takes much more memory than the few bytes of its text.
+    package static let maxWriteNodes = 6_000_000
     /// The functions that one write invokes.
     package static let maxFunctionsPerWrite = 1_000
     /// The bytes of an event's data.

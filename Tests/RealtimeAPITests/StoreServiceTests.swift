@@ -42,7 +42,7 @@ import Testing
             try pipeline.start()
             let service = StoreRealtimeService(
                 store, names: ["shop"], isDevelopment: isDevelopment,
-                directory: FileManager.default.temporaryDirectory.path, logger: Logger(label: "test"),
+                spool: Spool(directory: FileManager.default.temporaryDirectory.path), logger: Logger(label: "test"),
                 now: { Timestamp.wallClock().microseconds / 1000 })
             return (pipeline, service)
         }
@@ -267,10 +267,10 @@ import Testing
         await #expect(throws: RealtimeServiceError.permissionDenied) { try await register("own/ken", "1") }
         try await host.restart()
         // The client may still come back.
-        await host.service.endFormerSessions(before: 0)
+        let former = try await host.service.formerSessions()
+        #expect(former.map(\.session) == ["s1"])
         #expect(try await host.read("own/ada") == "null")
-        let later = Timestamp.wallClock().microseconds / 1000 + 1000
-        for _ in 0..<2 { await host.service.endFormerSessions(before: later) }
+        for _ in 0..<2 { for session in former { await host.service.end(session) } }
         #expect(try await host.read("own/ada") == #"{"online":false,"times":1}"#)
         await host.close()
     }
@@ -296,6 +296,34 @@ import Testing
             ])
         // The rules come first.
         await #expect(throws: RealtimeServiceError.permissionDenied) { try await read("own", by: "name").get() }
+        await host.close()
+    }
+
+    /// An increment and an ETag tell what there was.
+    @Test func aWriteTellsNothingToThoseWhoMayNotRead() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        try await host.set("dropbox", "41")
+        let database = try host.database()
+        func write(_ json: String, to path: String) async throws -> RealtimeWritten {
+            let target = try RealtimeTarget(path)
+            let write = RealtimeWrite.set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target))
+            var options = RealtimeWriteOptions()
+            options.wantsChanges = true
+            options.wantsHash = true
+            let chosen = options
+            return try await withCheckedContinuation { continuation in
+                database.write(write, chosen, as: Self.ada, for: Self.client) { continuation.resume(returning: $0) }
+            }.get()
+        }
+        let hidden = try await write(#"{".sv":{"increment":1}}"#, to: "dropbox")
+        #expect(hidden.changes.isEmpty && hidden.hash == nil)
+        #expect(try await host.read("dropbox") == "42")
+        let own = try await write(#"{".sv":{"increment":1}}"#, to: "own/ada")
+        #expect(own.changes.first?.node == RealtimeNode(1))
+        #expect(own.hash == RealtimeNode(1).hash)
+        #expect(try await write("7", to: "dropbox").hash == RealtimeNode(7).hash)
+        #expect(try await write("null", to: "dropbox").hash == "")
         await host.close()
     }
 
@@ -380,5 +408,21 @@ import Testing
         try await host.set("many", many)
         #expect(try await host.read("many/100000") == "1")
         await host.close()
+    }
+
+    @Test(.endsHangs) func whatCannotBeDoneAtASessionsEndIsTriedAgain() async throws {
+        let sessions = UnfinishedSessions(pause: .milliseconds(1))
+        let ended = Mutex<[String]>([])
+        let (done, continuation) = AsyncStream<Void>.makeStream()
+        sessions.setEnd { session in
+            let count = ended.withLock { ended in
+                ended.append(session.session)
+                return ended.count
+            }
+            if count < 3 { sessions.add(session) } else { continuation.finish() }
+        }
+        sessions.add(RealtimeDisconnectSession(namespace: "n", session: "s"))
+        for await _ in done {}
+        #expect(ended.withLock { $0 } == ["s", "s", "s"])
     }
 }

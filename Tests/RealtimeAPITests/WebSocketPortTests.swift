@@ -91,7 +91,8 @@ import Testing
             let client = try await port.socket().client
             try await client.send(bytes)
             #expect(try await client.frame().opcode == 8)
-            try await client.close()
+            // The server may have been faster.
+            try? await client.close()
             #expect(try await other.request(1, "s", "{}").count == 1)
         }
     }

@@ -1,5 +1,7 @@
-import RealtimeModel
+import StrictJSON
 import Testing
+
+@testable import RealtimeModel
 
 /// Values that are kept as text until they are written.
 @Suite struct WriteValueTextTests {
@@ -9,6 +11,8 @@ import Testing
         #"{".value":1,".priority":{".sv":"timestamp"}}"#, #"{".value":{".sv":"timestamp"},".priority":3}"#,
         #"{"a":{"b":true,".priority":{".sv":{"increment":4}}},".priority":"p"}"#,
         #"{"a":{".value":{".sv":{"increment":1}},".priority":{".sv":"timestamp"}}}"#,
+        // Two keys that are equal text and aren't equal keys.
+        "{\"caf\u{e9}\":{\".sv\":\"timestamp\"},\"cafe\u{301}\":{\".sv\":{\"increment\":2}}}",
     ]) func theTextIsReadAsTheSameValue(_ text: String) throws {
         let target = try RealtimeTarget("x")
         let value = try RealtimeWriteValue(parsing: Array(text.utf8), at: target)
@@ -16,6 +20,31 @@ import Testing
         #expect(Set(value.serverValues) == Set(again.serverValues))
         let existing = RealtimeNode(7)
         #expect(value.resolved(now: 5, existing: existing) == again.resolved(now: 5, existing: existing))
+    }
+
+    /// Its time grows with the number, not with its square.
+    @Test func manyServerValuesHaveAText() throws {
+        let members = (0..<50_000).map { "\"k\($0)\":{\".sv\":\"timestamp\"}" }
+        let text = "{" + members.joined(separator: ",") + "}"
+        let value = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root))
+        let again = try RealtimeWriteValue(parsing: value.json, at: RealtimeTarget(.root))
+        #expect(again.serverValues.count == 50_000)
+        #expect(again.nodeCount == value.nodeCount)
+        #expect(value.resolved(now: 5, existing: nil) == again.resolved(now: 5, existing: nil))
+    }
+
+    @Test func aWriteHasALimitedNumberOfNodes() throws {
+        for (text, isRefused) in [("[1,2,3]", false), (#"[1,{"a":2},3]"#, true), ("[null,null,null,null]", true)] {
+            let result = Array(text.utf8).withUnsafeBytes { bytes in
+                var reader = RealtimeValueReader(JSONScanner(bytes), at: .root, maxNodes: 4)
+                return Result { () throws(RealtimeError) in try reader.writeValue() }
+            }
+            if case .failure(let error) = result {
+                #expect(isRefused && error.problem == .tooManyNodes)
+            } else {
+                #expect(!isRefused)
+            }
+        }
     }
 
     @Test func anUpdatesTextStartsAtTheRoot() throws {

@@ -77,6 +77,23 @@ struct CheckTests {
         try await fixture.close()
     }
 
+    /// The rules that have decided may not hold any more.
+    @Test(.endsHangs, arguments: [false, true]) func aDecisionOfAnEarlierGenerationIsMadeAgain(changes: Bool)
+        async throws
+    {
+        let fixture = try RealtimeFixture()
+        let decisions = SharedList<Int>()
+        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _ in
+            decisions.append(1)
+            if changes, decisions.all.count > 1 { throw Self.denied }
+        }
+        commit.checkGeneration = { changes ? UInt64(decisions.all.count) : 0 }
+        let result = try? await fixture.store.commit(commit)
+        #expect((result == nil) == changes)
+        #expect(decisions.all.count == (changes ? 2 : 1))
+        try await fixture.close()
+    }
+
     /// A decision on a state that has changed isn't the last word.
     @Test(.endsHangs) func aRefusalIsMadeAgainIfWhatItReadHasChanged() async throws {
         let fixture = try RealtimeFixture()

@@ -37,6 +37,21 @@ struct StaleTurnsTests {
         #expect(answered.all.last == 4)
     }
 
+    @Test func noClientKeepsItsTurn() {
+        var turns = StaleTurns(limit: .seconds(1))
+        let answered = SharedList<UInt64>()
+        func decided(_ client: UInt64) {
+            let due = turns.decided(Self.place, of: client, isStale: true, at: .zero) { answered.append(client) }
+            for answer in due { answer() }
+        }
+        for client in [1, 2, 1] as [UInt64] { decided(client) }
+        #expect(answered.all == [1, 1])
+        decided(1)
+        #expect(answered.all == [1, 1, 2, 1])
+        decided(1)
+        #expect(answered.all.count == 4)
+    }
+
     @Test(.endsHangs) func manyClientsOfOneCounterNeedFewAttempts() async throws {
         let fixture = try RealtimeFixture(.sqlite)
         let target = RealtimeTarget(try RealtimePath("counter"))

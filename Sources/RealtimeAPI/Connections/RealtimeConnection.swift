@@ -1,3 +1,4 @@
+import DocumentModel
 import NIOCore
 import RealtimeModel
 import Sharing
@@ -16,7 +17,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var outbox = RealtimeOutbox()
     private var value: ValueInProgress?
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
-    private var reads: [RealtimeSession.OperationID: RealtimeCancellation] = [:]
+    private var reads: [RealtimeSession.OperationID: OperationCancellation] = [:]
     private var tokenEnd: Scheduled<Void>?
     private var held: HeldMemory?
     private var mustFlush = false

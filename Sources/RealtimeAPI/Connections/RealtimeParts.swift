@@ -1,6 +1,7 @@
 package import Logging
 package import NIOCore
 package import NIOHTTP1
+import RealtimeModel
 package import Sharing
 
 /// What the database port is made of.
@@ -31,6 +32,8 @@ package struct RealtimeParts: Sendable {
     package var bodies: MemoryBudget?
     /// The memory of what clients haven't read yet; nil for no bound.
     package var answers: MemoryBudget?
+    /// Where large bodies wait until they are whole; nil to keep them in memory.
+    package var spool: Spool?
     /// Milliseconds since 1970.
     package var now: @Sendable () -> Int64
     package var logger: Logger
@@ -39,11 +42,13 @@ package struct RealtimeParts: Sendable {
     let pushIDs = PushNames()
     /// Reads large messages and bodies.
     let longWork = LongWork("realtime.bodies")
+    /// Large writes of REST, one after the other: the nodes of each take several times the memory of its text.
+    let largeWrites = Gate()
 
     package init(
         service: any RealtimeService, credentials: RealtimeCredentials, defaultDatabase: String? = nil,
         limits: RealtimeConnectionLimits = .init(), port: RealtimePortLimits = .init(),
-        bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil,
+        bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil, spool: Spool? = nil,
         refusal: @escaping @Sendable (HTTPRequestHead) -> Refusal? = { _ in nil },
         isForeign: @escaping @Sendable (HTTPRequestHead) -> Bool = { _ in false },
         address: @escaping @Sendable (SocketAddress?, HTTPHeaders) -> UInt64 = { _, _ in 0 },
@@ -56,6 +61,7 @@ package struct RealtimeParts: Sendable {
         self.port = port
         self.bodies = bodies
         self.answers = answers
+        self.spool = spool
         self.refusal = refusal
         self.isForeign = isForeign
         self.address = address
@@ -69,7 +75,7 @@ package struct RealtimePortLimits: Sendable {
     /// Connections on one loop.
     package var connections = 100_000
     /// The bytes of a request's body.
-    package var bodyBytes = 256 * 1024 * 1024
+    package var bodyBytes = RealtimeLimits.maxRESTWriteBytes
     /// For a request to arrive, up to its first 64 KiB and then for each further part.
     package var transfer = TimeAmount.seconds(60)
     /// Without a request, or for a client to take something of its answer.

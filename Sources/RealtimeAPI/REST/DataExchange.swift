@@ -1,16 +1,22 @@
+import DocumentModel
 import NIOCore
 import NIOHTTP1
 import RealtimeModel
+import Sharing
 import StrictJSON
 
 /// A REST request for data, a stream, or a setting.
 final class DataExchange: ValueStreamOwner {
     private let head: HTTPRequestHead
     private let connection: RESTConnection
-    private var body = ByteBuffer()
+    private let body: RESTBodyText
+    /// Once it is verified, which begins with the body of a large write.
+    private var bearer: Result<RealtimeCredentials.Bearer, RealtimeServiceError>?
+    private var isVerifying = false
+    private var isInGate = false
     private var answer: RESTAnswer?
     private var stream: ValueStream?
-    private var cancellation: RealtimeCancellation?
+    private var cancellation: OperationCancellation?
     private var hasLeft = false
     private var timeout: Scheduled<Void>?
 
@@ -20,20 +26,49 @@ final class DataExchange: ValueStreamOwner {
     init(_ head: HTTPRequestHead, _ connection: RESTConnection) {
         self.head = head
         self.connection = connection
+        body = RESTBodyText(connection.loop.parts.spool)
     }
 
     // MARK: Connection
 
     func receive(_ bytes: ByteBuffer) {
-        if body.readableBytes == 0 {
-            body = bytes
-        } else {
-            // At once what it will need: a buffer that grows has up to twice the size.
-            if body.writableBytes < bytes.readableBytes, let length = head.headers.first(name: "Content-Length") {
-                body.reserveCapacity(min(Int(length) ?? 0, parts.port.bodyBytes))
+        body.append(bytes, holder: bodyHolder)
+        guard !body.isInMemory else { return }
+        connection.releaseBody()
+        guard body.waitingBytes > Self.maxWaitingBytes else { return }
+        // The disk is slower than the client.
+        connection.pauseBody(true)
+        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        body.whenWritten { [loop] in loop.post { exchange.value.connection.pauseBody(false) } }
+    }
+
+    var holdsBody: Bool { body.isInMemory }
+
+    private static let maxWaitingBytes = 4 * 1024 * 1024
+
+    /// Who holds the body, as far as is known. A token is looked at for a large one only.
+    var holder: MemoryBudget.Holder? { bodyHolder }
+
+    private var bodyHolder: MemoryBudget.Holder {
+        if bearer == nil, !isVerifying {
+            isVerifying = true
+            if let request = try? RESTRequest(head, defaultDatabase: parts.defaultDatabase),
+                case .token(let token, let isHeader) = request.credential
+            {
+                let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
+                parts.credentials.bearer(
+                    of: token, override: request.override, allowsOwner: isHeader && !parts.isForeign(head)
+                ) { [loop] result in
+                    if loop.eventLoop.inEventLoop {
+                        exchange.value.bearer = result
+                    } else {
+                        loop.post { exchange.value.bearer = result }
+                    }
+                }
             }
-            body.writeImmutableBuffer(bytes)
         }
+        guard case .success(let bearer)? = bearer else { return .stranger(connection.address) }
+        return bearer.principal.holder(at: connection.address)
     }
 
     func clientIsReady() {
@@ -47,6 +82,7 @@ final class DataExchange: ValueStreamOwner {
         answer?.cancel()
         stream?.cancel()
         timeout?.cancel()
+        _ = body.take()
     }
 
     func stop() { stream?.stop() }
@@ -72,6 +108,11 @@ final class DataExchange: ValueStreamOwner {
     // MARK: Credentials
 
     private func authenticate(_ request: RESTRequest, _ database: any RealtimeDatabase) {
+        switch bearer {
+        case .success(let bearer): return checkApp(request, database, bearer)
+        case .failure(let error): return refuse(RESTRefusal(error))
+        case nil: break
+        }
         guard case .token(let token, let isHeader) = request.credential else {
             guard request.override == nil else { return refuse(RESTRefusal(.permissionDenied)) }
             return checkApp(request, database, RealtimeCredentials.Bearer(.client(nil)))
@@ -134,6 +175,7 @@ final class DataExchange: ValueStreamOwner {
     }
 
     private func refuse(_ refusal: RESTRefusal) {
+        leaveGate()
         timeout?.cancel()
         guard !hasLeft else { return }
         connection.refuse(refusal)
@@ -194,24 +236,39 @@ final class DataExchange: ValueStreamOwner {
     ) {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let name = request.verb == .post ? loop.parts.pushIDs.next(now: parts.now()) : nil
-        RESTWriteReader(request.verb, target, name: name, ifMatch: request.ifMatch)
-            .read(body, on: loop) { result in
+        let reader = RESTWriteReader(request.verb, target, name: name, ifMatch: request.ifMatch)
+        let content = body.take()
+        // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
+        @Sendable func read() {
+            reader.read(content, on: exchange.value.loop) { result in
                 let exchange = exchange.value
-                // Its memory is counted until the answer: the nodes of the write have at least as much.
-                exchange.body = ByteBuffer()
                 switch result {
                 case .failure(let refusal): exchange.refuse(refusal)
                 case .success(let write): exchange.commit(write, target, name, request, database, principal)
                 }
             }
-        body = ByteBuffer()
+        }
+        guard case .file = content else { return read() }
+        parts.largeWrites.enter { [loop] in
+            loop.post {
+                exchange.value.isInGate = true
+                guard !exchange.value.hasLeft else { return exchange.value.leaveGate() }
+                read()
+            }
+        }
+    }
+
+    private func leaveGate() {
+        guard isInGate else { return }
+        isInGate = false
+        parts.largeWrites.leave()
     }
 
     private func commit(
         _ write: RealtimeWrite, _ target: RealtimeTarget, _ name: RealtimeKey?, _ request: RESTRequest,
         _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
     ) {
-        guard !hasLeft else { return }
+        guard !hasLeft else { return leaveGate() }
         var options = request.options
         options.wantsHash = request.ifMatch != nil || request.wantsETag
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
@@ -219,6 +276,7 @@ final class DataExchange: ValueStreamOwner {
         database.write(write, options, as: principal, for: connection.client) { [loop] result in
             loop.post {
                 let exchange = exchange.value
+                exchange.leaveGate()
                 switch result {
                 case .success(let written):
                     guard !exchange.hasLeft else { return }
@@ -257,15 +315,23 @@ final class DataExchange: ValueStreamOwner {
                 throw RESTRefusal(error)
             }
         case ("rules", .put):
-            guard body.readableBytes > 0 else { throw RESTRefusal(400, "Error: No data supplied.") }
-            database.setRules(Array(body.readableBytesView), isDryRun: request.isDryRun, settingCompletion(headers))
+            let source = try smallBody()
+            guard !source.isEmpty else { throw RESTRefusal(400, "Error: No data supplied.") }
+            database.setRules(source, isDryRun: request.isDryRun, settingCompletion(headers))
         case (_, .get):
             guard let json = database.setting(name) else { throw Self.noSetting(name) }
             connection.send(.ok, headers, ByteBuffer(bytes: json))
         case (_, .put), (_, .post):
             guard database.setting(name) != nil else { throw Self.noSetting(name) }
-            database.setSetting(name, Array(body.readableBytesView), settingCompletion(headers))
+            database.setSetting(name, try smallBody(), settingCompletion(headers))
         default: throw RESTRefusal(405, "A setting is read with GET and changed with PUT.")
+        }
+    }
+
+    private func smallBody() throws(RESTRefusal) -> [UInt8] {
+        switch body.take() {
+        case .buffer(let buffer): return Array(buffer.readableBytesView)
+        case .file: throw RESTRefusal(400, "A setting has at most \(Spool.maxBytesInMemory) bytes.")
         }
     }
 

@@ -7,12 +7,21 @@ import Sharing
 protocol RESTExchange: AnyObject {
     /// A part of the body.
     func receive(_ bytes: ByteBuffer)
+    /// Whether the body is in memory.
+    var holdsBody: Bool { get }
+    /// Who holds it, as far as is known.
+    var holder: MemoryBudget.Holder? { get }
     /// The request is whole.
     func begin()
     /// The client takes more of its answer.
     func clientIsReady()
     /// The connection is closed: the answer can't be sent any more.
     func clientLeft()
+}
+
+extension RESTExchange {
+    var holdsBody: Bool { true }
+    var holder: MemoryBudget.Holder? { nil }
 }
 
 /// One connection of the port until it becomes a WebSocket: reads a request, hands it to an exchange, and writes the exchange's
@@ -38,6 +47,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     private(set) var head: HTTPRequestHead?
     private var waiting: Deque<HTTPServerRequestPart> = []
     private var isPaused = false
+    private var isBodyPaused = false
+    private var isReading = true
     private var isClosing = false
     private var keepsAlive = true
     private var hasSentHead = false
@@ -108,9 +119,21 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func pause(_ isPaused: Bool) {
-        guard isPaused != self.isPaused else { return }
         self.isPaused = isPaused
-        try? context?.channel.syncOptions?.setOption(.autoRead, value: !isPaused)
+        updateReading()
+    }
+
+    /// Reads no more of a body for now.
+    func pauseBody(_ isPaused: Bool) {
+        isBodyPaused = isPaused
+        updateReading()
+    }
+
+    private func updateReading() {
+        let isReading = !isPaused && !isBodyPaused
+        guard isReading != self.isReading else { return }
+        self.isReading = isReading
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -188,8 +211,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
             state = .discarding
             return refuse(RESTRefusal(.tooMuchToWrite))
         }
-        if held == nil { held = loop.parts.bodies.map { HeldMemory($0, address: address) } }
-        guard held?.take(count, identify: { nil }) ?? true else {
+        if exchange.holdsBody, held == nil { held = loop.parts.bodies.map { HeldMemory($0, address: address) } }
+        guard !exchange.holdsBody || held?.take(count, identify: { exchange.holder }) ?? true else {
             exchange.clientLeft()
             state = .discarding
             return refuse(RESTRefusal(503, "The server holds too many request bodies at the moment."))
@@ -207,8 +230,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         exchange.begin()
     }
 
-    /// The body is no longer held.
-    private func releaseBody() {
+    /// The body is no longer held in memory.
+    func releaseBody() {
         held?.release()
         held = nil
     }

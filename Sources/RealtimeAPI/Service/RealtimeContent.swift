@@ -1,3 +1,4 @@
+package import DocumentModel
 package import RealtimeModel
 
 /// JSON that a request reads.
@@ -40,7 +41,7 @@ package struct RealtimeRead: Sendable {
     package var requiresIndex = true
     /// Whether a stream's units are counted.
     package var countsUnits = false
-    package let cancellation = RealtimeCancellation()
+    package let cancellation = OperationCancellation()
 
     package init(
         _ path: RealtimePath, query: RealtimeQuery? = nil, form: Form, wantsHash: Bool = false,

@@ -1,3 +1,4 @@
+import Sharing
 package import StrictJSON
 
 /// In whose name a request is made.
@@ -8,6 +9,14 @@ package enum RealtimePrincipal: Hashable, Sendable {
     case client(RealtimeAuth?)
 
     package var isAdmin: Bool { self == .admin }
+
+    /// Who holds memory that is used on the principal's behalf.
+    ///
+    /// - Parameter address: a number that stands for the address of its client.
+    func holder(at address: UInt64) -> MemoryBudget.Holder {
+        guard case .client(let auth) = self else { return .host }
+        return auth?.uid.map { .user(id: $0) } ?? .stranger(address)
+    }
 }
 
 /// The rules' variable `auth`.

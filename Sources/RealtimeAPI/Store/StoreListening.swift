@@ -1,3 +1,4 @@
+import DocumentModel
 import RealtimeModel
 import RealtimeStore
 import Synchronization
@@ -15,6 +16,7 @@ final class StoreListening: RealtimeListening {
     private let listen: RealtimeListen
     private let client: RealtimeClient
     private let listener: any RealtimeListener
+    private let cancellation = OperationCancellation()
     private let state: Mutex<State>
 
     init(
@@ -36,11 +38,12 @@ final class StoreListening: RealtimeListening {
         let (access, observer, principal) = (database.access, database.observer, principal)
         let (name, holder) = (database.name, database.holder(principal, client))
         let core = database.store.listen(
-            to: listen.path, matching: listen.query, in: name, of: database.caller(principal, client),
-            read: { state in
+            to: listen.path, matching: listen.query, in: name, of: database.reader(principal, client, .long),
+            cancellation: cancellation,
+            read: { [cancellation] state in
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
                 return try Self.start(listen, of: database, in: state) { write in
-                    try database.shared.spool.collect(for: holder, write)
+                    try database.shared.spool.collect(for: holder, until: cancellation, write)
                 }
             },
             started: { [self] result in
@@ -97,7 +100,7 @@ final class StoreListening: RealtimeListening {
         let (access, observer, principal) = (database.access, database.observer, principal)
         let (listen, now) = (listen, database.shared.now())
         database.store.read(
-            in: database.name, of: database.caller(principal, client),
+            in: database.name, of: database.reader(principal, client, .short),
             { state in
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
             },
@@ -120,6 +123,7 @@ final class StoreListening: RealtimeListening {
             return (!state.isEnded, state.cancel)
         }
         guard wasRunning else { return false }
+        cancellation.cancel()
         cancel?()
         database.remove(self)
         return true

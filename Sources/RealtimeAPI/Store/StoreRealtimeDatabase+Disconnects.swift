@@ -2,6 +2,7 @@ import DocumentModel
 import Logging
 import RealtimeModel
 import RealtimeStore
+import Sharing
 import StrictJSON
 
 /// What happens at the end of sessions. It is durable: if the host is killed, it happens after its next start.
@@ -18,17 +19,14 @@ extension StoreRealtimeDatabase {
         case .cancel(let target):
             store.cancelDisconnects(at: target.path, of: session, in: name, completion: finish)
         case .write(let write):
-            let (disconnect, access, observer) = (RealtimeDisconnect(write, as: principal), access, observer)
-            guard !principal.isAdmin else {
-                return store.register(disconnect, of: session, in: name, completion: finish)
-            }
             // Decided as if it happened now, without a trace.
-            let request = RealtimeCommit([write], in: name) { before, after, now in
-                try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
-            }
-            store.check(request, of: caller(principal, client)) { [store, name] result in
+            let request = commit(write, as: principal)
+            store.check(request, of: writer(write, principal, client)) { [shared, name] result in
                 if case .failure(let failure) = result { return finish(.failure(failure)) }
-                store.register(disconnect, of: session, in: name, completion: finish)
+                shared.disconnects.add {
+                    let disconnect = RealtimeDisconnect(write, as: principal)
+                    shared.store.register(disconnect, of: session, in: name, completion: finish)
+                }
             }
         }
     }
@@ -42,10 +40,16 @@ extension StoreRealtimeDatabase {
                 return check(write, as: RealtimePrincipal(stored: disconnect.principal))
             },
             completion: { [shared, name] result in
-                if case .failure(let failure) = result {
+                let unavailable: RealtimeFailure? =
+                    switch result {
+                    case .failure(let failure): failure
+                    case .success(let failures): failures.compactMap(\.self).first { $0.code == .unavailable }
+                    }
+                if let unavailable {
                     shared.logger.error(
                         "what a client has registered for its disconnection can't be done yet",
-                        metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+                        metadata: ["database.name": "\(name)", "error": "\(unavailable.message)"])
+                    shared.unfinished.add(.init(namespace: name, session: session))
                 }
                 completion()
             })

@@ -25,7 +25,10 @@ extension StoreRealtimeDatabase {
     }
 
     func serve(projectRules: DatabaseRules?) {
-        rules.withLock { $0.project = projectRules }
+        rules.withLock { state in
+            state.project = projectRules
+            state.generation += 1
+        }
         rulesHaveChanged()
         authorizeListens {}
     }
@@ -33,17 +36,19 @@ extension StoreRealtimeDatabase {
     /// Begins to count, and builds the indexes that the rules name.
     func rulesHaveChanged() {
         unindexed.removeAll()
-        let current = rules.withLock { state in
+        rules.withLock { state in
             state.coverage = shared.isDevelopment ? state.current.map { DatabaseRulesCoverage($0) } : nil
-            return state.current
         }
-        guard let current else { return }
-        let definitions = current.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) }
-        store.configureIndexes(definitions, in: name) { [shared, name] result in
-            guard case .failure(let failure) = result else { return }
-            shared.logger.error(
-                "the indexes of a database can't be changed; the previous ones are used",
-                metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+        // Of two changes the later one's indexes are built.
+        indexing.withLock { _ in
+            guard let current = currentRules else { return }
+            let definitions = current.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) }
+            store.configureIndexes(definitions, in: name) { [shared, name] result in
+                guard case .failure(let failure) = result else { return }
+                shared.logger.error(
+                    "the indexes of a database can't be changed; the previous ones are used",
+                    metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+            }
         }
     }
 
@@ -87,10 +92,17 @@ extension StoreRealtimeDatabase {
             if case .failure(let failure) = result {
                 return completion(.failure(RealtimeServiceError(failure, of: name)))
             }
-            rules.withLock { $0.uploaded = compiled }
-            rulesHaveChanged()
+            replace(uploaded: compiled)
             authorizeListens { completion(.success(())) }
         }
+    }
+
+    private func replace(uploaded: DatabaseRules) {
+        rules.withLock { state in
+            state.uploaded = uploaded
+            state.generation += 1
+        }
+        rulesHaveChanged()
     }
 
     /// The name under which the store keeps the source of uploaded rules.
@@ -100,8 +112,7 @@ extension StoreRealtimeDatabase {
     func restore(_ source: [UInt8]) {
         do {
             let compiled = try DatabaseRules(String(decoding: source, as: UTF8.self))
-            rules.withLock { $0.uploaded = compiled }
-            rulesHaveChanged()
+            replace(uploaded: compiled)
         } catch {
             shared.logger.error(
                 "rules that were uploaded for a database can't be used any more; it has the project's",

@@ -16,6 +16,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         var uploaded: DatabaseRules?
         /// In development only.
         var coverage: DatabaseRulesCoverage?
+        /// Counts the changes.
+        var generation: UInt64 = 0
 
         var current: DatabaseRules? { uploaded ?? project }
     }
@@ -24,6 +26,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     let shared: StoreRealtimeService.Shared
     let rules: Mutex<Rules>
     let settings = Mutex(Settings())
+    let indexing = Mutex(())
     let unindexed = UnindexedQueries()
     private let listens = Mutex<[ObjectIdentifier: StoreListening]>([:])
     let pushes = SharedPushes()
@@ -41,17 +44,49 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         rules.withLock { $0.current }.map { .rules($0) } ?? (shared.isDevelopment ? .open : .closed)
     }
 
-    /// Whose turn a read waits for.
-    func caller(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> ReadCaller? {
-        guard case .client(let auth) = principal else { return nil }
-        return .clientGet(auth?.uid.map { UInt64(truncatingIfNeeded: $0.hashValue) } ?? client.address)
-    }
-
     /// Who holds what is read.
     func holder(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> MemoryBudget.Holder {
-        guard case .client(let auth) = principal else { return .host }
-        return auth?.uid.map { .user(id: $0) } ?? .stranger(client.address)
+        principal.holder(at: client.address)
     }
+
+    // MARK: Turns
+
+    /// How long an operation may take, by which the threads differ that it waits for.
+    enum Length {
+        case short
+        case long
+    }
+
+    /// Whose turn a read waits for.
+    func reader(_ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length) -> ReadCaller? {
+        let caller = caller(principal, client)
+        return switch length {
+        case .long: .client(caller ?? Self.admins)
+        case .short: caller.map { .clientGet($0) }
+        }
+    }
+
+    /// Whose turn the decision on a write waits for.
+    func writer(_ write: RealtimeWrite, _ principal: RealtimePrincipal, _ client: RealtimeClient) -> ReadCaller? {
+        let caller = caller(principal, client)
+        // Hashing what exists takes as long as that is large.
+        guard write.isConditional || write.nodeCount > Self.maxShortNodes else { return caller.map { .clientGet($0) } }
+        return .clientCommit(caller ?? Self.admins)
+    }
+
+    /// - Returns: nil for an admin.
+    private func caller(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> UInt64? {
+        guard case .client(let auth) = principal else { return nil }
+        return auth?.uid.map { UInt64(truncatingIfNeeded: $0.hashValue) } ?? client.address
+    }
+
+    /// All admins together, in long reads.
+    private static let admins = UInt64.max
+    private static let maxShortNodes = 1_000
+    /// What a short read may write. Whether a value has more is seen only when it is read.
+    private static let maxShortBytes = 65_536
+
+    private struct TooLong: Error {}
 
     // MARK: Reads
 
@@ -59,26 +94,56 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) {
+        // A query without an index looks at more than it finds.
+        guard read.query == nil else {
+            return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
+        }
+        self.read(read, principal, client, .short) { [self] result in
+            if let result { return completion(result) }
+            self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
+        }
+    }
+
+    /// - Parameter completion: receives nil if that is too long for a short read.
+    private func read(
+        _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>?) -> Void
+    ) {
         let (access, observer, now, spool) = (access, observer, shared.now(), shared.spool)
         let holder = holder(principal, client)
         store.read(
-            in: name, of: caller(principal, client),
-            { [self] state in
+            in: name, of: reader(principal, client, length), cancellation: read.cancellation,
+            { [self] state -> Result<RealtimeReading, RealtimeServiceError>? in
                 try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
                 if let error = missingIndex(read.query, read.path, state), read.requiresIndex {
-                    return Result<RealtimeReading, RealtimeServiceError>.failure(error)
+                    return .failure(error)
                 }
-                let content = try spool.collect(for: holder) { receive in
-                    switch read.form {
-                    case .value(let form):
-                        try state.writeJSON(at: read.path, matching: read.query, as: form, receive)
-                    case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receive)
+                do {
+                    let content = try spool.collect(for: holder, until: read.cancellation) { receive in
+                        var bytes = 0
+                        func receivePiece(_ piece: [UInt8]) throws {
+                            bytes += piece.count
+                            if length == .short, bytes > Self.maxShortBytes { throw TooLong() }
+                            try receive(piece)
+                        }
+                        switch read.form {
+                        case .value(let form):
+                            try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
+                        case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
+                        }
                     }
+                    let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
+                    return .success(RealtimeReading(content, hash: hash))
+                } catch is TooLong {
+                    return nil
                 }
-                let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
-                return .success(RealtimeReading(content, hash: hash))
             },
-            completion: { [name] result in completion(Self.flattened(result, name)) })
+            completion: { [name] result in
+                switch result {
+                case .success(let inner): completion(inner)
+                case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
+                }
+            })
     }
 
     /// Logs what the rules lack for a query.
@@ -120,11 +185,27 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     }
 
     /// Decides on all listens again.
+    ///
+    /// Not all at once: their reads would leave no place for others.
     func authorizeListens(_ completion: @escaping @Sendable () -> Void) {
         let all = listens.withLock { Array($0.values) }
-        let countdown = Countdown(all.count, completion)
-        for listening in all { listening.authorize { countdown.countDown() } }
+        let chains = min(all.count, Self.authorizedTogether)
+        let countdown = Countdown(chains, completion)
+        for chain in 0..<chains {
+            authorize(all[...], from: chain) { countdown.countDown() }
+        }
     }
+
+    private func authorize(
+        _ listens: ArraySlice<StoreListening>, from index: Int, _ completion: @escaping @Sendable () -> Void
+    ) {
+        guard index < listens.count else { return completion() }
+        listens[index].authorize { [self] in
+            authorize(listens, from: index + Self.authorizedTogether, completion)
+        }
+    }
+
+    private static let authorizedTogether = 64
 
     // MARK: Writes
 
@@ -133,29 +214,56 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
-        var request = RealtimeCommit([write], in: name, check: check(write, as: principal))
+        var request = commit(write, as: principal)
         request.client = client.id
-        request.maxRows = (options.sizeLimit ?? sizeLimit).rows
+        let maxRows = (options.sizeLimit ?? sizeLimit).rows
+        if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }
+        request.maxRows = maxRows
         store.commit(
             request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
-            of: caller(principal, client)
-        ) { [store, name] result in
+            of: writer(write, principal, client)
+        ) { [self] result in
             switch result {
             case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
             case .success(let committed):
-                let changes = options.wantsChanges ? committed.written : []
-                guard options.wantsHash, case .set(let target, _, _) = write else {
-                    return completion(.success(RealtimeWritten(changes: changes)))
+                var written = RealtimeWritten()
+                if options.wantsChanges { written.changes = committed.written }
+                if options.wantsHash, case .set(let target, _, _) = write {
+                    // That of this write, whatever has been written since.
+                    let node = committed.written.first?.node
+                    written.hash = target.isPriority ? nil : node?.hash ?? ""
                 }
-                store.read(in: name) {
-                    try $0.hash(at: target)
-                } completion: { hash in
-                    completion(
-                        hash.map { RealtimeWritten(changes: changes, hash: $0) }
-                            .mapError { RealtimeServiceError($0, of: name) })
+                guard !principal.isAdmin, write.hasIncrements, written.hash != nil || !written.changes.isEmpty else {
+                    return completion(.success(written))
+                }
+                // They tell what there was.
+                let answer = written
+                mayRead(write.targets.map(\.path), as: principal, for: client) { mayRead in
+                    completion(.success(mayRead ? answer : RealtimeWritten()))
                 }
             }
         }
+    }
+
+    private func mayRead(
+        _ paths: [RealtimePath], as principal: RealtimePrincipal, for client: RealtimeClient,
+        _ completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        let (access, observer, now) = (access, RulesObserver(), shared.now())
+        store.read(in: name, of: reader(principal, client, .short)) { state in
+            for path in paths {
+                try access.requireRead(of: path, nil, as: principal, in: state, now: now, observer)
+            }
+        } completion: { result in
+            if case .success = result { completion(true) } else { completion(false) }
+        }
+    }
+
+    /// A write under the rules.
+    func commit(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCommit {
+        var request = RealtimeCommit([write], in: name, check: check(write, as: principal))
+        request.checkGeneration = { [self] in rules.withLock { $0.generation } }
+        return request
     }
 
     func check(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCheck? {

@@ -2,6 +2,7 @@ package import Logging
 import RealtimeModel
 package import RealtimeStore
 package import SecurityRules
+import Sharing
 import Synchronization
 
 /// The databases of a project: the store's trees under rules.
@@ -14,7 +15,10 @@ package final class StoreRealtimeService: RealtimeService {
         let store: RealtimeStore
         let isDevelopment: Bool
         let logger: Logger
-        let spool: ContentSpool
+        let spool: Spool
+        let unfinished = UnfinishedSessions()
+        /// Writes down what clients register.
+        let disconnects = LongWork("realtime.disconnects")
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
     }
@@ -31,15 +35,15 @@ package final class StoreRealtimeService: RealtimeService {
 
     /// - Parameters:
     ///   - names: the databases that exist; in development others exist from their first use.
-    ///   - directory: where large values wait for their clients.
+    ///   - spool: where large values wait for their clients.
     ///   - now: milliseconds since 1970.
     package init(
-        _ store: RealtimeStore, names: [String], isDevelopment: Bool, directory: String, logger: Logger,
+        _ store: RealtimeStore, names: [String], isDevelopment: Bool, spool: Spool, logger: Logger,
         now: @escaping @Sendable () -> Int64
     ) {
         shared = Shared(
-            store: store, isDevelopment: isDevelopment, logger: logger, spool: ContentSpool(directory: directory),
-            now: now)
+            store: store, isDevelopment: isDevelopment, logger: logger, spool: spool, now: now)
+        shared.unfinished.setEnd { [weak self] session in await self?.end(session) }
         add(names)
     }
 
@@ -57,22 +61,21 @@ package final class StoreRealtimeService: RealtimeService {
         }
     }
 
-    /// Runs what clients have registered for their disconnection who were connected to the host before and haven't come back.
+    /// The sessions that were open when the host ended, and have something registered for their end. To be asked before new
+    /// ones begin.
     ///
-    /// - Parameter start: when the host has started, in milliseconds since 1970: registrations since then are those of clients
-    ///   who are connected.
-    package func endFormerSessions(before start: Int64) async {
-        do throws(RealtimeFailure) {
-            for former in try await shared.store.disconnectSessions() where former.registeredAt / 1000 < start {
-                guard let database = state.withLock({ $0.databases[former.namespace] }) else { continue }
-                await withCheckedContinuation { continuation in
-                    database.endSession(former.session, of: nil) { continuation.resume() }
-                }
-            }
-        } catch {
-            shared.logger.error(
-                "what former clients have registered for their disconnection can't be read",
-                metadata: ["error": "\(error.message)"])
+    /// - Throws: `RealtimeFailure` if they can't be read.
+    package func formerSessions() async throws -> [RealtimeDisconnectSession] {
+        try await shared.store.disconnectSessions()
+    }
+
+    /// Runs what a client has registered for its disconnection. It is harmless if it has come back meanwhile: that has done it.
+    package func end(_ session: RealtimeDisconnectSession) async {
+        let known = state.withLock { $0.databases[session.namespace] }
+        // Of those that functions.json doesn't name any more, nothing is served.
+        guard let database = known ?? (shared.isDevelopment ? database(named: session.namespace) : nil) else { return }
+        await withCheckedContinuation { continuation in
+            database.endSession(session.session, of: nil) { continuation.resume() }
         }
     }
 
@@ -133,5 +136,8 @@ package final class StoreRealtimeService: RealtimeService {
     package func rules(of name: String) -> DatabaseRules? { state.withLock { $0.databases[name] }?.currentRules }
 
     /// Refuses further requests.
-    package func stop() { isStopped.store(true, ordering: .relaxed) }
+    package func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        shared.unfinished.setEnd(nil)
+    }
 }

@@ -13,6 +13,30 @@ package enum RealtimeWrite: Sendable {
         }
     }
 
+    /// Whether it is written only if what exists has a given hash.
+    package var isConditional: Bool {
+        if case .set(_, _, _?) = self { true } else { false }
+    }
+
+    /// How many nodes the write's text had, about.
+    package var nodeCount: Int {
+        switch self {
+        case .set(_, let value, _): value.nodeCount
+        case .update(let update): update.entries.reduce(0) { $0 + $1.value.nodeCount }
+        }
+    }
+
+    /// The increments among the write's server values need what exists.
+    package var hasIncrements: Bool {
+        func has(_ value: RealtimeWriteValue) -> Bool {
+            value.serverValues.contains { if case .increment = $0.value { true } else { false } }
+        }
+        return switch self {
+        case .set(_, let value, _): has(value)
+        case .update(let update): update.entries.contains { has($0.value) }
+        }
+    }
+
     /// The write's changes, with its server values computed. A hash is not compared here.
     ///
     /// - Parameters:

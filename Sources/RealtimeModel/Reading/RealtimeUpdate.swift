@@ -62,6 +62,7 @@ package struct RealtimeUpdate: Sendable {
         scanner.skipSpace()
         guard scanner.take(UInt8(ascii: "{")) else { throw RealtimeError(.updateNotObject, at: path) }
         var entries: [Entry] = []
+        var nodeCount = 0
         scanner.skipSpace()
         guard !scanner.take(UInt8(ascii: "}")) else { return [] }
         while true {
@@ -73,7 +74,12 @@ package struct RealtimeUpdate: Sendable {
             let target = try target(key, below: path, at: place)
             scanner.skipSpace()
             guard scanner.take(UInt8(ascii: ":")) else { throw json(.missingColon, scanner.position) }
-            entries.append(Entry(target: target, value: try RealtimeWriteValue(scanning: &scanner, at: target)))
+            let value = try RealtimeWriteValue(scanning: &scanner, at: target)
+            entries.append(Entry(target: target, value: value))
+            nodeCount += value.nodeCount
+            guard nodeCount <= RealtimeLimits.maxWriteNodes else {
+                throw RealtimeError(.tooManyNodes, at: path, offset: scanner.position)
+            }
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "}")) else { throw json(.missingMemberSeparator, scanner.position) }

@@ -11,8 +11,11 @@ struct RealtimeValueReader {
     private var keys: [RealtimeKey]
     private let start: Int
     private var serverValues: [RealtimeWriteValue.Place] = []
+    private var nodeCount = 0
+    private let maxNodes: Int
 
-    init(_ scanner: JSONScanner, at path: RealtimePath) {
+    init(_ scanner: JSONScanner, at path: RealtimePath, maxNodes: Int = RealtimeLimits.maxWriteNodes) {
+        self.maxNodes = maxNodes
         self.scanner = scanner
         keys = path.keys
         start = keys.count
@@ -20,7 +23,7 @@ struct RealtimeValueReader {
 
     mutating func writeValue() throws(RealtimeError) -> RealtimeWriteValue {
         let node = try value()
-        return RealtimeWriteValue(node, serverValues: serverValues)
+        return RealtimeWriteValue(node, serverValues: serverValues, nodeCount: nodeCount)
     }
 
     /// Reads the value of a write to a priority: null, a number, a string, or a server value.
@@ -39,6 +42,8 @@ struct RealtimeValueReader {
     private mutating func value() throws(RealtimeError) -> RealtimeNode? {
         scanner.skipSpace()
         functions_step()
+        nodeCount += 1
+        guard nodeCount <= maxNodes else { throw error(.tooManyNodes, at: scanner.position) }
         switch scanner.peek() {
         case UInt8(ascii: "{"): return try object()
         case UInt8(ascii: "["): return try array()

@@ -12,15 +12,15 @@ package struct RealtimeWriteValue: Sendable {
     /// The value, with 0 in each place of a server value. Nil deletes.
     private var node: RealtimeNode?
     package let serverValues: [Place]
+    /// How many nodes the text had, about.
+    package let nodeCount: Int
 
-    package init(_ node: RealtimeNode?) {
-        self.node = node
-        serverValues = []
-    }
+    package init(_ node: RealtimeNode?) { self.init(node, serverValues: []) }
 
-    init(_ node: RealtimeNode?, serverValues: [Place]) {
+    init(_ node: RealtimeNode?, serverValues: [Place], nodeCount: Int = 1) {
         self.node = node
         self.serverValues = serverValues
+        self.nodeCount = nodeCount
     }
 
     /// Parses a JSON text.
@@ -90,42 +90,70 @@ package struct RealtimeWriteValue: Sendable {
 extension RealtimeWriteValue {
     /// JSON that is read as this value: it can be kept and written later.
     package var json: [UInt8] {
-        let bytes = node?.json(as: .export) ?? Array("null".utf8)
-        guard !serverValues.isEmpty, var value = try? JSONValue(parsing: bytes) else { return bytes }
-        for place in serverValues {
-            value.set(place.value.json, at: place.target.path.keys[...], isPriority: place.target.isPriority)
-        }
-        return (try? value.serialized()) ?? bytes
+        var writer = JSONWriter(capacity: 256)
+        writer.realtime(node, with: serverValues.isEmpty ? nil : PlaceTree(serverValues))
+        return writer.bytes
     }
 }
 
-extension RealtimeServerValue {
-    fileprivate var json: JSONValue {
-        switch self {
-        case .timestamp: [".sv": "timestamp"]
-        case .increment(let number):
-            [".sv": ["increment": number.integer.map { .integer($0) } ?? .double(number.double)]]
-        }
-    }
-}
+/// The places of server values, by their paths.
+private struct PlaceTree {
+    var value: RealtimeServerValue?
+    var priority: RealtimeServerValue?
+    var children: [RealtimeKey: PlaceTree] = [:]
 
-extension JSONValue {
-    /// Replaces a leaf, or sets a priority. The depth is limited as that of a tree.
-    fileprivate mutating func set(_ value: JSONValue, at path: ArraySlice<RealtimeKey>, isPriority: Bool) {
-        var object = objectValue
+    init() {}
+
+    init(_ places: [RealtimeWriteValue.Place]) {
+        for place in places { insert(place, at: place.target.path.keys[...]) }
+    }
+
+    private mutating func insert(_ place: RealtimeWriteValue.Place, at path: ArraySlice<RealtimeKey>) {
         if let key = path.first {
-            var child = object?[key.string] ?? .null
-            child.set(value, at: path.dropFirst(), isPriority: isPriority)
-            object?[key.string] = child
-        } else if isPriority {
-            object = object ?? [".value": self]
-            object?[".priority"] = value
-        } else if object != nil {
-            object?[".value"] = value
+            children[key, default: PlaceTree()].insert(place, at: path.dropFirst())
+        } else if place.target.isPriority {
+            priority = place.value
         } else {
-            self = value
+            value = place.value
         }
-        if let object { self = .object(object) }
+    }
+}
+
+extension JSONWriter {
+    /// Appends a node with its priorities, and server values in their places. The depth is limited as that of a tree.
+    fileprivate mutating func realtime(_ node: RealtimeNode?, with places: PlaceTree?) {
+        guard let node, let places else { return realtime(node, as: .export) }
+        let hasPriority = places.priority != nil || node.priority != nil
+        if let leaf = node.leaf {
+            if hasPriority { raw("{\".value\":") }
+            if let value = places.value { realtime(value) } else { realtime(leaf) }
+            guard hasPriority else { return }
+        } else {
+            raw("{")
+            list(node.children) { writer, child in
+                writer.key(child.key.string)
+                writer.realtime(child.node, with: places.children[child.key])
+            }
+        }
+        if hasPriority {
+            raw(",\".priority\":")
+            if let priority = places.priority {
+                realtime(priority)
+            } else if let priority = node.priority {
+                realtime(priority.leaf)
+            }
+        }
+        raw("}")
+    }
+
+    private mutating func realtime(_ value: RealtimeServerValue) {
+        switch value {
+        case .timestamp: raw("{\".sv\":\"timestamp\"}")
+        case .increment(let number):
+            raw("{\".sv\":{\"increment\":")
+            realtime(.number(number))
+            raw("}}")
+        }
     }
 }
 

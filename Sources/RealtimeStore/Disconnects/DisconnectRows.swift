@@ -8,8 +8,11 @@ struct DisconnectRows {
 
     /// The registrations of a session in their order. Rows that can't be read are left out; the check reports them.
     func all(of session: String, in namespace: String) throws -> [(key: DisconnectKey, row: RealtimeDisconnect)] {
+        try all(in: KeyRange(prefix: DisconnectKey.prefix(namespace, session))).sorted { $0.key.order < $1.key.order }
+    }
+
+    fileprivate func all(in range: KeyRange) throws -> [(key: DisconnectKey, row: RealtimeDisconnect)] {
         var all: [(DisconnectKey, RealtimeDisconnect)] = []
-        let range = KeyRange(prefix: DisconnectKey.prefix(namespace, session))
         try storage.scan(.tree, range, reverse: false) { key, row in
             if let place = try? DisconnectKey(stored: key), let row = try? RealtimeDisconnect(stored: row, at: key) {
                 all.append((place, row))
@@ -19,89 +22,121 @@ struct DisconnectRows {
         return all
     }
 
-    func count(of session: String, in namespace: String) throws -> Int {
-        try storage.count(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)))
-    }
-
-    /// The order of the next registration of a session.
-    func nextOrder(of session: String, in namespace: String) throws -> UInt64 {
-        var last: UInt64?
-        try storage.scanKeys(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)), reverse: true) { key in
-            last = (try? DisconnectKey(stored: key))?.order
-            return false
-        }
-        return last.map { $0 + 1 } ?? 0
-    }
-
     func exists(_ key: DisconnectKey) throws -> Bool { try storage.get(.tree, key.stored) != nil }
 
     func sessions() throws -> [RealtimeDisconnectSession] {
         var sessions: [RealtimeDisconnectSession] = []
-        try storage.scan(.tree, RowKind.session.all, reverse: false) { key, row in
+        try storage.scanKeys(.tree, RowKind.session.all, reverse: false) { key in
             guard let (texts, _) = RowKind.texts(2, in: key) else { return true }
-            // A session whose time can't be read is as old as can be.
-            let time = (try? Self.time(row, at: key)) ?? 0
-            sessions.append(.init(namespace: texts[0], session: texts[1], registeredAt: time))
+            sessions.append(.init(namespace: texts[0], session: texts[1]))
             return true
         }
         return sessions
     }
 
-    static func time(_ row: [UInt8], at key: [UInt8]) throws(DecodingFailure) -> Int64 {
-        var reader = ByteReader(try SealedRow.open(row, at: key, "a session with an onDisconnect"))
-        let time = try reader.signed()
-        try reader.finish()
-        return time
-    }
-
-    static func row(_ time: Int64, at key: [UInt8]) -> [UInt8] {
-        var writer = ByteWriter(reservingCapacity: 8)
-        writer.write(signed: time)
-        return SealedRow.seal(writer.bytes, at: key)
+    /// - Returns: nil if the session has no registrations.
+    fileprivate func session(_ session: String, in namespace: String) throws -> DisconnectSessionRow? {
+        let key = RowKind.session.key(namespace, session)
+        guard let row = try storage.get(.tree, key) else { return nil }
+        return try DisconnectSessionRow(stored: row, at: key)
     }
 }
 
-extension StorageWriter {
-    /// Adds a registration behind the others of its session. Those of sets that it repeats or covers are removed.
-    func add(_ disconnect: RealtimeDisconnect, of session: String, in namespace: String, at time: Int64) throws {
-        let rows = DisconnectRows(storage: self)
-        let order = try rows.nextOrder(of: session, in: namespace)
-        if disconnect.operation == .set, !disconnect.target.isPriority {
-            for (key, row) in try rows.all(of: session, in: namespace) where row.operation == .set {
-                if disconnect.target.contains(row.target) { try delete(.tree, key.stored) }
+/// Changes the registrations of one session.
+struct DisconnectEditor {
+    private let storage: any StorageWriter
+    private let namespace: String
+    private let session: String
+    private var row: DisconnectSessionRow
+
+    init(_ session: String, in namespace: String, on storage: any StorageWriter) throws {
+        self.storage = storage
+        self.namespace = namespace
+        self.session = session
+        row = try DisconnectRows(storage: storage).session(session, in: namespace) ?? DisconnectSessionRow()
+    }
+
+    /// Adds a registration behind the others. Those of sets that it repeats or covers are removed.
+    ///
+    /// - Returns: why it isn't added; nothing has changed then.
+    mutating func add(
+        _ disconnect: RealtimeDisconnect, _ configuration: RealtimeStoreConfiguration
+    ) throws -> RealtimeFailure? {
+        let isWhole = disconnect.operation == .set && !disconnect.target.isPriority
+        let covered =
+            isWhole
+            ? try rows(in: DisconnectKey.range(of: .set, atAndBelow: disconnect.target.path, namespace, session)) : []
+        let key = DisconnectKey(disconnect, of: session, in: namespace, order: row.nextOrder).stored
+        let stored = disconnect.stored(at: key)
+        guard row.count - covered.count < configuration.maxDisconnects else {
+            return RealtimeFailure(
+                .invalid, "a client may have \(configuration.maxDisconnects) onDisconnect writes, the limit")
+        }
+        guard row.bytes - covered.reduce(0, { $0 + $1.bytes }) + stored.count <= configuration.maxDisconnectBytes else {
+            return RealtimeFailure(
+                .invalid, "the onDisconnect writes of a client may have \(configuration.maxDisconnectBytes) bytes")
+        }
+        try remove(covered)
+        try storage.put(.tree, key, stored)
+        row.nextOrder += 1
+        row.count += 1
+        row.bytes += stored.count
+        return nil
+    }
+
+    /// Removes what is registered for a path and all below it.
+    mutating func remove(at path: RealtimePath) throws {
+        for operation in [RealtimeDisconnect.Operation.set, .update] {
+            try remove(try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session)))
+        }
+        // Updates whose paths start above it.
+        for depth in 0..<path.depth {
+            let range = DisconnectKey.range(of: .update, at: path.prefix(depth), namespace, session)
+            for (key, disconnect) in try DisconnectRows(storage: storage).all(in: range) {
+                let rest = disconnect.without(path)
+                if rest == disconnect { continue }
+                try remove(key)
+                guard let rest else { continue }
+                let stored = rest.stored(at: key.stored)
+                try storage.put(.tree, key.stored, stored)
+                row.count += 1
+                row.bytes += stored.count
             }
         }
-        let key = DisconnectKey(namespace: namespace, session: session, order: order).stored
-        try put(.tree, key, disconnect.stored(at: key))
-        let sessionKey = RowKind.session.key(namespace, session)
-        if try get(.tree, sessionKey) == nil { try put(.tree, sessionKey, DisconnectRows.row(time, at: sessionKey)) }
     }
 
-    /// Removes what a session has registered for a path and all below it.
-    func removeDisconnects(at path: RealtimePath, of session: String, in namespace: String) throws {
-        for (key, row) in try DisconnectRows(storage: self).all(of: session, in: namespace) {
-            let rest = row.without(path)
-            if rest == row { continue }
-            if let rest {
-                try put(.tree, key.stored, rest.stored(at: key.stored))
-            } else {
-                try delete(.tree, key.stored)
-            }
+    mutating func remove(_ key: DisconnectKey) throws {
+        let stored = key.stored
+        guard let bytes = try storage.get(.tree, stored)?.count else { return }
+        try storage.delete(.tree, stored)
+        row.count -= 1
+        row.bytes -= bytes
+    }
+
+    private func rows(in range: KeyRange) throws -> [(key: [UInt8], bytes: Int)] {
+        var found: [(key: [UInt8], bytes: Int)] = []
+        try storage.scan(.tree, range, reverse: false) { key, row in
+            found.append((key, row.count))
+            return true
         }
-        try removeSessionIfEmpty(session, in: namespace)
+        return found
     }
 
-    func remove(_ key: DisconnectKey) throws {
-        try delete(.tree, key.stored)
-        try removeSessionIfEmpty(key.session, in: key.namespace)
-    }
-
-    private func removeSessionIfEmpty(_ session: String, in namespace: String) throws {
-        var isEmpty = true
-        try scanKeys(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)), reverse: false) { _ in
-            isEmpty = false
-            return false
+    private mutating func remove(_ rows: [(key: [UInt8], bytes: Int)]) throws {
+        for (key, bytes) in rows {
+            try storage.delete(.tree, key)
+            row.count -= 1
+            row.bytes -= bytes
         }
-        if isEmpty { try delete(.tree, RowKind.session.key(namespace, session)) }
+    }
+
+    /// Stores what is kept of the session.
+    func finish() throws {
+        let key = RowKind.session.key(namespace, session)
+        if row.count > 0 {
+            try storage.put(.tree, key, row.stored(at: key))
+        } else {
+            try storage.delete(.tree, key)
+        }
     }
 }

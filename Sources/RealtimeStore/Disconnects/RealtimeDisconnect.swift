@@ -74,6 +74,9 @@ package struct RealtimeDisconnect: Hashable, Sendable {
 package struct RealtimeDisconnectSession: Hashable, Sendable {
     package var namespace: String
     package var session: String
-    /// When its first registration was stored, in microseconds since 1970.
-    package var registeredAt: Int64
+
+    package init(namespace: String, session: String) {
+        self.namespace = namespace
+        self.session = session
+    }
 }

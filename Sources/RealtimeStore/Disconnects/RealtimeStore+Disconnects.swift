@@ -1,6 +1,7 @@
 import CommitPipeline
 package import DocumentModel
 package import RealtimeModel
+import Synchronization
 
 extension RealtimeStore {
     /// Registers a write for when a client disconnects. It is durable once the completion is called.
@@ -11,23 +12,15 @@ extension RealtimeStore {
         sequence: RealtimeWriteSequence? = nil,
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
-        let limit = configuration.maxDisconnects
-        let now = pipeline.now
+        let configuration = configuration
         inTurn(of: sequence) { [self] in
             change { _, storage in
-                guard try DisconnectRows(storage: storage).count(of: session, in: namespace) < limit else {
-                    return false
-                }
-                try storage.add(disconnect, of: session, in: namespace, at: now().microseconds)
-                return true
-            } completion: { result in
-                completion(
-                    result.flatMap { isAdded in
-                        isAdded
-                            ? .success(())
-                            : .failure(
-                                RealtimeFailure(.invalid, "a client may have \(limit) onDisconnect writes, the limit"))
-                    })
+                var editor = try DisconnectEditor(session, in: namespace, on: storage)
+                if let failure = try editor.add(disconnect, configuration) { return failure }
+                try editor.finish()
+                return nil
+            } completion: { (result: Result<RealtimeFailure?, RealtimeFailure>) in
+                completion(result.flatMap { refusal in refusal.map { .failure($0) } ?? .success(()) })
             }
         }
     }
@@ -39,7 +32,11 @@ extension RealtimeStore {
     ) {
         inTurn(of: sequence) { [self] in
             change(
-                { _, storage in try storage.removeDisconnects(at: path, of: session, in: namespace) },
+                { _, storage in
+                    var editor = try DisconnectEditor(session, in: namespace, on: storage)
+                    try editor.remove(at: path)
+                    try editor.finish()
+                },
                 completion: completion)
         }
     }
@@ -73,7 +70,7 @@ extension RealtimeStore {
                 switch result {
                 case .failure(let failure): completion(.failure(failure))
                 case .success(let registrations):
-                    DisconnectRun(self, registrations, context: context, check: check, completion: completion).next([])
+                    DisconnectRun(self, registrations, context: context, check: check, completion: completion).next()
                 }
             }
         }
@@ -87,7 +84,7 @@ extension RealtimeStore {
 }
 
 /// Writes registrations one after the other.
-private struct DisconnectRun: Sendable {
+private final class DisconnectRun: Sendable {
     struct Registration: Sendable {
         var key: DisconnectKey
         var disconnect: RealtimeDisconnect
@@ -98,6 +95,8 @@ private struct DisconnectRun: Sendable {
     private let context: @Sendable (RealtimeDisconnect) -> OperationContext
     private let check: @Sendable (RealtimeDisconnect) -> RealtimeCheck?
     private let completion: @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
+    /// The failures of those that were tried.
+    private let done = Mutex<[RealtimeFailure?]>([])
 
     init(
         _ store: RealtimeStore, _ registrations: [Registration],
@@ -112,10 +111,10 @@ private struct DisconnectRun: Sendable {
         self.completion = completion
     }
 
-    /// - Parameter done: the failures of those before.
-    func next(_ done: [RealtimeFailure?]) {
-        guard done.count < registrations.count else { return completion(.success(done)) }
-        let registration = registrations[done.count]
+    func next() {
+        let count = done.withLock { $0.count }
+        guard count < registrations.count else { return completion(.success(done.withLock { $0 })) }
+        let registration = registrations[count]
         let disconnect = registration.disconnect
         var request = RealtimeCommit([], in: registration.key.namespace)
         request.registration = registration.key
@@ -127,15 +126,19 @@ private struct DisconnectRun: Sendable {
             // It can never be written, and is removed.
             invalid = RealtimeFailure(from: error)
         }
-        store.commit(request, in: context(disconnect)) { [invalid] result in
+        store.commit(request, in: context(disconnect)) { [self, invalid] result in
             switch result {
-            case .success: next(done + [invalid])
+            case .success: note(invalid)
             case .failure(let failure) where failure.code == .unavailable:
                 // Later ones mustn't come before it.
-                let rest = registrations.count - done.count
-                completion(.success(done + [RealtimeFailure?](repeating: failure, count: rest)))
-            case .failure(let failure): next(done + [failure])
+                done.withLock { done in
+                    while done.count < registrations.count { done.append(failure) }
+                }
+            case .failure(let failure): note(failure)
             }
+            next()
         }
     }
+
+    private func note(_ failure: RealtimeFailure?) { done.withLock { $0.append(failure) } }
 }

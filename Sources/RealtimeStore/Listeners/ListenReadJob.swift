@@ -6,6 +6,7 @@ import RealtimeModel
 struct ListenReadJob<Initial: Sendable>: SnapshotJob {
     let store: RealtimeStore
     let core: ListenerCore
+    let cancellation: OperationCancellation?
     let read: @Sendable (RealtimeSnapshot) throws -> Initial
     let started: @Sendable (Result<Initial, RealtimeFailure>) -> Void
 
@@ -18,6 +19,8 @@ struct ListenReadJob<Initial: Sendable>: SnapshotJob {
         let version = snapshot.version
         snapshot.complete { begin(at: version, result) }
     }
+
+    var isWanted: Bool { cancellation?.isCancelled != true }
 
     func fail(_ error: DocumentError) { begin(at: 0, .failure(RealtimeFailure(from: error))) }
 

@@ -1,4 +1,5 @@
 package import CommitPipeline
+package import DocumentModel
 package import RealtimeModel
 
 extension RealtimeStore {
@@ -10,12 +11,14 @@ extension RealtimeStore {
     ///
     /// - Parameters:
     ///   - caller: whose turn the read waits for.
+    ///   - cancellation: set once the initial data aren't wanted any more.
     ///   - read: reads the initial data, or compares what the client has.
     ///   - started: receives the result. If it is a failure, the listener has ended.
     ///   - receive: receives changes.
     ///   - failed: called if the listener has ended because its changes can't be read.
     package func listen<Initial: Sendable>(
         to path: RealtimePath, matching query: RealtimeQuery? = nil, in namespace: String, of caller: ReadCaller? = nil,
+        cancellation: OperationCancellation? = nil,
         read: @escaping @Sendable (RealtimeSnapshot) throws -> Initial,
         started: @escaping @Sendable (Result<Initial, RealtimeFailure>) -> Void,
         receive: @escaping @Sendable (RealtimePush) -> Void,
@@ -26,7 +29,8 @@ extension RealtimeStore {
             failed: failed)
         // Before the state is read, so that no commit after it is missed.
         hub.add(core)
-        let job = ListenReadJob(store: self, core: core, read: read, started: started)
+        let job = ListenReadJob(
+            store: self, core: core, cancellation: cancellation, read: read, started: started)
         pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
         return RealtimeListener(id: core.id, hub: hub)
     }

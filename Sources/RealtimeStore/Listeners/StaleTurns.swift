@@ -20,6 +20,8 @@ struct StaleTurns {
         /// The client whose turn it is, and until when it may take.
         var client: UInt64
         var deadline: Duration
+        /// Whether the client was stale in its turn, because of a writer that takes no turns.
+        var hasFailed = false
         var waiting: [(client: UInt64, answer: Answer)] = []
         /// Answers to clients that have written during the turn.
         var written: [Answer] = []
@@ -50,7 +52,9 @@ struct StaleTurns {
             queues[place] = queue
             return []
         }
-        guard isStale else { return next(place, at: now) + [answer] }
+        // Once more, and no oftener: else a client could keep its turn.
+        guard isStale, !queue.hasFailed else { return next(place, at: now) + [answer] }
+        queue.hasFailed = true
         queue.deadline = now + limit
         queues[place] = queue
         return [answer]
@@ -78,6 +82,7 @@ struct StaleTurns {
         let next = queue.waiting.removeFirst()
         queue.client = next.client
         queue.deadline = now + limit
+        queue.hasFailed = false
         queue.written = []
         queues[place] = queue
         return [next.answer] + written

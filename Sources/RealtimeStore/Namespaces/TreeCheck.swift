@@ -28,14 +28,16 @@ final class TreeCheck {
         return rows
     }
 
-    /// Checks that each registration can be read, and that exactly the sessions with registrations are listed.
+    /// Checks that each registration can be read, and that exactly the sessions with registrations are listed, with their
+    /// numbers.
     private func checkDisconnects() throws {
-        var sessions: Set<[String]> = []
+        var sessions: [[String]: (count: Int, bytes: Int)] = [:]
         try run.storage.scan(.tree, RowKind.disconnect.all, reverse: false) { key, row in
             do {
                 let place = try DisconnectKey(stored: key)
                 _ = try RealtimeDisconnect(stored: row, at: key)
-                sessions.insert([place.namespace, place.session])
+                sessions[[place.namespace, place.session], default: (0, 0)].count += 1
+                sessions[[place.namespace, place.session], default: (0, 0)].bytes += row.count
             } catch let error as DecodingFailure {
                 try run.note("an onDisconnect can't be read: \(error.reason)")
             }
@@ -43,9 +45,14 @@ final class TreeCheck {
         }
         try run.storage.scan(.tree, RowKind.session.all, reverse: false) { key, row in
             do {
-                _ = try DisconnectRows.time(row, at: key)
-                if RowKind.texts(2, in: key).map({ sessions.remove($0.texts) }) ?? nil == nil {
+                let session = try DisconnectSessionRow(stored: row, at: key)
+                let found = RowKind.texts(2, in: key).flatMap { sessions.removeValue(forKey: $0.texts) }
+                guard let found else {
                     try run.note("a session is listed and has no onDisconnect")
+                    return true
+                }
+                if found != (session.count, session.bytes) {
+                    try run.note("a session has \(found.count) onDisconnect writes, and not \(session.count)")
                 }
             } catch let error as DecodingFailure {
                 try run.note("a session with an onDisconnect can't be read: \(error.reason)")

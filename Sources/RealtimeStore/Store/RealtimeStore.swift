@@ -63,7 +63,7 @@ package final class RealtimeStore: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
-    ///   - caller: whose turn the check waits for.
+    ///   - caller: whose turn the check waits for, and the comparison of hashes.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
     ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick.
     package func commit(
@@ -82,9 +82,9 @@ package final class RealtimeStore: Sendable {
         @Sendable func inTurn(_ step: @escaping @Sendable () -> Void) {
             if let sequence, let place { sequence.submit(place, step) } else { step() }
         }
-        guard let check = request.check else { return inTurn { submit(nil) } }
+        guard request.check != nil || request.conditionalTarget != nil else { return inTurn { submit(nil) } }
         let job = EarlyCheckJob(
-            request: request, check: check, catalogs: catalogs, configuration: configuration, now: pipeline.now,
+            request: request, catalogs: catalogs, configuration: configuration, now: pipeline.now,
             cancellation: context.cancellation
         ) { [hub] result in
             inTurn {

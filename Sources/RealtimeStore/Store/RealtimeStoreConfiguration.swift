@@ -15,8 +15,9 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// A namespace with more extents (see `TreeLayout`) moves even large ones back.
     package var maxExtents = 64
 
-    /// The onDisconnect writes of one session.
-    package var maxDisconnects = 10_000
+    /// The onDisconnect writes of one session, and their bytes.
+    package var maxDisconnects = 1_000
+    package var maxDisconnectBytes = 4 * 1024 * 1024
 
     package init() {}
 }

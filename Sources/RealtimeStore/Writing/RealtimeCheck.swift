@@ -22,14 +22,17 @@ struct EarlyDecision: Sendable {
     let notes: ReadNotes
     /// The version of that state.
     let version: Int64
+    /// The check's generation, see ``RealtimeCommit/checkGeneration``.
+    let generation: UInt64
     /// Nil if the write is allowed.
     let failure: RealtimeFailure?
+    /// Whether a hash isn't that of what exists.
+    let isStale: Bool
 }
 
 /// Decides on a write in a durable state, with notes on what the decision depends on.
 struct EarlyCheckJob: SnapshotJob {
     let request: RealtimeCommit
-    let check: RealtimeCheck
     let catalogs: CatalogCache
     let configuration: RealtimeStoreConfiguration
     let now: @Sendable () -> Timestamp
@@ -42,6 +45,7 @@ struct EarlyCheckJob: SnapshotJob {
     }
 
     private func decide(on snapshot: Snapshot) throws -> EarlyDecision {
+        let generation = request.checkGeneration()
         let record = try catalogs.catalog(of: snapshot).namespaces[request.namespace]
         let notes = ReadNotes()
         let base = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
@@ -50,12 +54,14 @@ struct EarlyCheckJob: SnapshotJob {
             notes: notes)
         var failure: RealtimeFailure?
         do {
-            try plan.apply(request.writes, comparesHashes: false)
-            try plan.check(check)
+            try plan.apply(request.writes)
+            if let check = request.check { try plan.check(check) }
+            try plan.compareHashes(request.writes)
         } catch let error as RealtimeFailure {
             failure = error
         }
-        return EarlyDecision(notes: notes, version: snapshot.version, failure: failure)
+        return EarlyDecision(
+            notes: notes, version: snapshot.version, generation: generation, failure: failure, isStale: plan.isStale)
     }
 
     func fail(_ error: DocumentError) { completion(.failure(RealtimeFailure(from: error))) }

@@ -7,6 +7,9 @@ package struct RealtimeCommit: Sendable {
     package var writes: [RealtimeWrite]
     /// Decides whether they are allowed; nil for an admin.
     package var check: RealtimeCheck?
+    /// Changes when the check would decide otherwise of the same states, such as with other rules: what was decided before
+    /// is decided again.
+    package var checkGeneration: @Sendable () -> UInt64 = { 0 }
     /// The client, if it retries conditional writes that are stale. So that it succeeds although many write the same
     /// path, its answer may wait for its turn: see `StaleTurns`.
     package var client: UInt64?

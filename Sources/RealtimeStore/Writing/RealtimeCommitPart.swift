@@ -39,21 +39,28 @@ package final class RealtimeCommitPart: CommitPart {
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
         var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
-        if let early, !kind.recent.mayHaveChanged(early.notes, in: request.namespace, after: early.version) {
+        if let early, isValid(early) {
             if let failure = early.failure { return try refuse(failure) }
-            try plan.apply(request.writes, comparesHashes: true)
+            if early.isStale { return try refuse(.stale) }
+            try plan.apply(request.writes)
         } else {
-            try plan.apply(request.writes, comparesHashes: true)
+            try plan.apply(request.writes)
             if let check = request.check {
                 do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
             }
+            // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
+            try plan.compareHashes(request.writes)
+            if plan.isStale { return try refuse(.stale) }
         }
         if let limit = request.maxRows, plan.changes.count > limit {
             return try refuse(RealtimeFailure(.tooManyRows, "the write changes more than \(limit) rows, its limit"))
         }
-        // After the check: a client that may not write learns nothing of what exists.
-        if plan.isStale { return try refuse(.stale) }
         return plan
+    }
+
+    private func isValid(_ early: EarlyDecision) -> Bool {
+        early.generation == request.checkGeneration()
+            && !kind.recent.mayHaveChanged(early.notes, in: request.namespace, after: early.version)
     }
 
     /// - Returns: nil if the commit removes a registration nevertheless.
@@ -64,7 +71,11 @@ package final class RealtimeCommitPart: CommitPart {
     }
 
     package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
-        if let registration = request.registration { try storage.remove(registration) }
+        if let registration = request.registration {
+            var editor = try DisconnectEditor(registration.session, in: registration.namespace, on: storage)
+            try editor.remove(registration)
+            try editor.finish()
+        }
         guard let plan, !plan.changes.isEmpty else {
             result = RealtimeCommitted(version: batch.versions.applied, changes: [], written: plan?.written ?? [])
             return

@@ -10,9 +10,9 @@ extension RealtimeStore {
         _ request: RealtimeCommit, of caller: ReadCaller? = nil,
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
-        guard let check = request.check else { return hub.complete { completion(.success(())) } }
+        guard request.check != nil else { return hub.complete { completion(.success(())) } }
         let job = EarlyCheckJob(
-            request: request, check: check, catalogs: catalogs, configuration: configuration, now: pipeline.now,
+            request: request, catalogs: catalogs, configuration: configuration, now: pipeline.now,
             cancellation: nil
         ) { [hub] result in
             hub.complete {

@@ -52,12 +52,9 @@ struct WritePlan {
     }
 
     /// Adds writes, each of which sees what the ones before have changed.
-    mutating func apply(_ writes: [RealtimeWrite], comparesHashes: Bool) throws {
+    mutating func apply(_ writes: [RealtimeWrite]) throws {
         for write in writes {
             let state = after
-            if comparesHashes, case .set(let target, _, let hash?) = write, try state.hash(at: target) != hash {
-                isStale = true
-            }
             let changes = try write.resolved(now: now) { target in try state.leaf(at: target) }
             written += changes
             for change in changes {
@@ -65,6 +62,18 @@ struct WritePlan {
                 // Within one write, no target contains another.
                 if writes.count > 1 { add(new) } else { applied.append(new) }
             }
+        }
+    }
+
+    /// Compares the hashes of conditional writes, each with what exists before it.
+    mutating func compareHashes(_ writes: [RealtimeWrite]) throws {
+        var plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
+        for (index, write) in writes.enumerated() {
+            if case .set(let target, _, let hash?) = write, try plan.after.hash(at: target) != hash {
+                isStale = true
+                return
+            }
+            if index < writes.count - 1 { try plan.apply([write]) }
         }
     }
 

@@ -33,6 +33,7 @@ enum DatabaseExpressionTable {
         (#"'\uD83D\uDE00' == '😀'"#, .holds), ("null == null", .holds), ("'é' == 'e\u{301}'", .fails),
         ("9007199254740993 == 9007199254740992", .fails), ("9223372036854775807 > 9223372036854775806", .holds),
         ("-9223372036854775808 + 1 == -9223372036854775807", .holds), ("- - 1 == 1", .holds),
+        ("-(-9223372036854775808) > 0", .holds),
         ("", .refused), (" ", .refused), ("'a", .refused), (#"'\q' == 'q'"#, .refused), (#"'\uD83D' == 'x'"#, .refused),
         ("0x10 == 16", .refused), ("1a == 1", .refused), ("1e999 == 1", .refused), ("'a\nb' == 'a'", .refused),
         ("[1] == null", .refused), ("/a/ == null", .refused), ("{} == null", .refused), ("/* a */ true", .refused),

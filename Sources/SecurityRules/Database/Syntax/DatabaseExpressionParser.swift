@@ -294,7 +294,7 @@ struct DatabaseExpressionParser {
         else { return false }
         let value: DatabaseOperand
         switch program.constants[Int(last.a)] {
-        case .integer(let number) where number != 0: value = .integer(-number)
+        case .integer(let number) where number != 0 && number != .min: value = .integer(-number)
         case .double(let number): value = number == 0x1p63 ? .integer(.min) : .double(-number)
         default: return false
         }

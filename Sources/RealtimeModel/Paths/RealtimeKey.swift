@@ -39,7 +39,7 @@ package struct RealtimeKey: Sendable {
             guard (1...10).contains(digits.count), digits[0] != UInt8(ascii: "-"),
                 digits[0] != UInt8(ascii: "0") || digits.count == 1
             else { return nil }
-            return RealtimeKeyOrder.number(digits)
+            return RealtimeKeyOrder.number(digits).map { Int($0) }
         }
     }
 }

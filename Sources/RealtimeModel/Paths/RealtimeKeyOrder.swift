@@ -1,5 +1,5 @@
 /// The order of keys, and of the names that stand beside keys in a path or a bound: `.priority`, keys longer than any.
-enum RealtimeKeyOrder {
+package enum RealtimeKeyOrder {
     /// - Returns: A negative number, 0 or a positive number if `a` sorts before, with or after `b`.
     static func compare(_ a: String, _ b: String) -> Int {
         // Native strings, which all that are read from JSON are, have contiguous UTF-8, and needn't be copied.
@@ -26,7 +26,7 @@ enum RealtimeKeyOrder {
     }
 
     /// The 32-bit integer that a key is: an optional minus sign, zeros, and at most ten digits more.
-    static func number(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
+    package static func number(_ key: UnsafeBufferPointer<UInt8>) -> Int32? {
         var index = 0
         let isNegative = key.count > 1 && key[0] == UInt8(ascii: "-")
         if isNegative { index = 1 }
@@ -40,7 +40,6 @@ enum RealtimeKeyOrder {
             number = number * 10 + Int(digit)
             index += 1
         }
-        if isNegative { number = -number }
-        return Int32(exactly: number) == nil ? nil : number
+        return Int32(exactly: isNegative ? -number : number)
     }
 }

@@ -1,9 +1,8 @@
 package import RealtimeModel
-import Synchronization
 
 /// What a commit, or for a query a batch of them, has changed for the listeners at a path.
 ///
-/// All these listeners receive the same object, and its encoding is made once.
+/// All these listeners receive the same object, so that it can be encoded once.
 package final class RealtimePush: Sendable {
     package enum Content: Sendable {
         /// A new state at a target.
@@ -18,7 +17,6 @@ package final class RealtimePush: Sendable {
     package let content: Content
     /// The version of the state that has the changes.
     package let version: Int64
-    private let encodings = Mutex<[Int: [UInt8]]>([:])
 
     init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64) {
         self.path = path
@@ -30,18 +28,6 @@ package final class RealtimePush: Sendable {
         switch content {
         case .put(let change): [change]
         case .patch(let changes): changes
-        }
-    }
-
-    /// The push in a form of the caller's, which is made for the first listener that asks.
-    ///
-    /// - Parameter form: distinguishes the caller's forms.
-    package func encoding(_ form: Int, _ make: () -> [UInt8]) -> [UInt8] {
-        encodings.withLock { encodings in
-            if let known = encodings[form] { return known }
-            let made = make()
-            encodings[form] = made
-            return made
         }
     }
 }

@@ -45,7 +45,7 @@ enum TreeKey {
     static func append(_ key: RealtimeKey, to bytes: inout [UInt8]) {
         var text = key.string
         text.withUTF8 { text in
-            if let number = integer(text) {
+            if let number = RealtimeKeyOrder.number(text) {
                 bytes.append(integerMarker)
                 let biased = UInt32(bitPattern: number) ^ 0x8000_0000
                 for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: biased >> shift)) }
@@ -74,22 +74,5 @@ enum TreeKey {
             default: bytes.append(byte)
             }
         }
-    }
-
-    /// The 32-bit integer that a key is: an optional minus sign, zeros, and at most ten digits more.
-    private static func integer(_ key: UnsafeBufferPointer<UInt8>) -> Int32? {
-        let isNegative = key.count > 1 && key[0] == UInt8(ascii: "-")
-        var index = isNegative ? 1 : 0
-        guard index < key.count, key[index] &- UInt8(ascii: "0") < 10 else { return nil }
-        while index < key.count, key[index] == UInt8(ascii: "0") { index += 1 }
-        guard key.count - index <= 10 else { return nil }
-        var number = 0
-        while index < key.count {
-            let digit = key[index] &- UInt8(ascii: "0")
-            guard digit < 10 else { return nil }
-            number = number * 10 + Int(digit)
-            index += 1
-        }
-        return Int32(exactly: isNegative ? -number : number)
     }
 }

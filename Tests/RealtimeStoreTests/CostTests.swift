@@ -159,6 +159,71 @@ struct CostTests {
         try await fixture.close()
     }
 
+    /// Long values aren't all held to be deleted, nor to be replaced by short ones.
+    @Test(arguments: ["null", #"{"a":true}"#]) func aSubtreeOfLongValuesIsReplacedWithoutThem(json: String) async throws
+    {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        let target = RealtimeTarget(try RealtimePath("files"))
+        try await fixture.commit(.set(target, RealtimeWriteValue(Self.files(200))))
+        let checked = try RealtimeCommit(
+            [.set(target, RealtimeWriteValue(parsing: Array(json.utf8), at: target))], in: RealtimeFixture.namespace
+        ) { _, _, _ in }
+        _ = (engine.takeValueBytes(), engine.takeLargestWriteBytes())
+        try await fixture.store.commit(checked)
+        #expect(engine.takeLargestWriteBytes() < 2 * 1024 * 1024)
+        #expect(engine.takeValueBytes() < 4 * 1024 * 1024)
+        #expect(try await fixture.json("files") == json)
+        try await fixture.store.settle()
+        #expect(try await fixture.json("files") == json)
+        #expect(try fixture.problems() == [])
+        // As many bytes are compared, so that only what differs is written and pushed.
+        try await fixture.commit(.set(target, RealtimeWriteValue(Self.files(100))))
+        var changed = Self.files(100)
+        changed.set(RealtimeNode(true), at: try RealtimePath("f7"))
+        let view = await ListenerView(fixture.store, try RealtimePath("files/f8"))
+        _ = engine.takeCounts()
+        try await fixture.commit(.set(target, RealtimeWriteValue(changed)))
+        #expect(engine.takeCounts().changed <= 2)
+        #expect(view.takePushes().isEmpty)
+        try await fixture.close()
+    }
+
+    @Test func longValuesAreMovedAFewAtATime() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 100
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration)
+        let target = RealtimeTarget(try RealtimePath("files"))
+        let many = (0..<500).map { (RealtimeKey(unchecked: "c\(1_000 + $0)"), RealtimeNode(true)) }
+        try await fixture.commit(.set(target, RealtimeWriteValue(RealtimeNode(RealtimeChildren(sorted: many)))))
+        // Gets a tree of its own, which is small enough to be moved back.
+        try await fixture.commit(.set(target, RealtimeWriteValue(Self.files(100))))
+        try await fixture.store.settle()
+        #expect(engine.takeLargestWriteBytes() < 2 * 1024 * 1024)
+        let trees = try fixture.engine.makeReadSession().read { storage in
+            var trees: Set<[UInt8]> = []
+            try storage.scanKeys(.tree, KeyRange(prefix: [1]), reverse: false) { key in
+                trees.insert(Array(key.prefix(5)))
+                return true
+            }
+            return trees
+        }
+        #expect(trees.count == 1)
+        #expect(try await fixture.read { try $0.node(at: RealtimePath("files")) } == Self.files(100))
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    /// Children `fN` with strings of 64 KiB.
+    private static func files(_ count: Int) -> RealtimeNode? {
+        let children = (0..<count).map { number in
+            let text = String(repeating: String(number % 10), count: 65_536)
+            return (RealtimeKey(unchecked: "f\(number)"), RealtimeNode(.string(text), priority: nil))
+        }
+        return RealtimeNode(RealtimeChildren(sorted: children.sorted { $0.0 < $1.0 }))
+    }
+
     /// As an app whose users each listen to their own posts.
     @Test(.endsHangs) func manyQueriesOfOnePathReadAChangeOnce() async throws {
         let engine = CountingEngine(MemoryEngine(), limit: .max)

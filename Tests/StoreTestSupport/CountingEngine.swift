@@ -7,6 +7,8 @@ package final class CountingEngine: StorageEngine {
     private let rows = Mutex(0)
     private let changes = Mutex(0)
     private let largest = Mutex(0)
+    private let values = Mutex(0)
+    private let largestValues = Mutex(0)
     private let limit: Int
 
     package init(_ inner: any StorageEngine, limit: Int) {
@@ -17,27 +19,28 @@ package final class CountingEngine: StorageEngine {
     package var isExceeded: Bool { rows.withLock { $0 > limit } }
 
     /// The rows that were read, and those that were put or deleted, since the last call.
-    package func takeCounts() -> (read: Int, changed: Int) {
-        func take(_ counter: borrowing Mutex<Int>) -> Int {
-            counter.withLock { count in
-                defer { count = 0 }
-                return count
-            }
-        }
-        return (take(rows), take(changes))
-    }
+    package func takeCounts() -> (read: Int, changed: Int) { (take(rows), take(changes)) }
+
+    /// The bytes of values that were read since the last call.
+    package func takeValueBytes() -> Int { take(values) }
 
     /// The most rows that one write has read since the last call, if no others read meanwhile.
-    package func takeLargestWrite() -> Int {
-        largest.withLock { largest in
-            defer { largest = 0 }
-            return largest
+    package func takeLargestWrite() -> Int { take(largest) }
+
+    /// The most bytes of values that one write has read, likewise.
+    package func takeLargestWriteBytes() -> Int { take(largestValues) }
+
+    private func take(_ counter: borrowing Mutex<Int>) -> Int {
+        counter.withLock { count in
+            defer { count = 0 }
+            return count
         }
     }
 
     fileprivate func countChange() { changes.withLock { $0 += 1 } }
 
-    fileprivate func count() throws {
+    fileprivate func count(_ value: [UInt8]? = nil) throws {
+        if let value { values.withLock { $0 += value.count } }
         guard
             rows.withLock({ rows in
                 rows += 1
@@ -51,10 +54,11 @@ package final class CountingEngine: StorageEngine {
     }
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        let before = rows.withLock { $0 }
+        let before = (rows: rows.withLock { $0 }, bytes: values.withLock { $0 })
         defer {
-            let read = rows.withLock { $0 } - before
-            largest.withLock { $0 = max($0, read) }
+            let read = (rows: rows.withLock { $0 } - before.rows, bytes: values.withLock { $0 } - before.bytes)
+            largest.withLock { $0 = max($0, read.rows) }
+            largestValues.withLock { $0 = max($0, read.bytes) }
         }
         return try inner.write { try body(Counted(inner: $0, engine: self)) }
     }
@@ -116,15 +120,16 @@ package final class CountingEngine: StorageEngine {
         let engine: CountingEngine
 
         func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
-            try engine.count()
-            return try inner.get(table, key)
+            let value = try inner.get(table, key)
+            try engine.count(value)
+            return value
         }
 
         func scan(
             _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
         ) throws {
             try inner.scan(table, range, reverse: reverse) { key, value in
-                try engine.count()
+                try engine.count(value)
                 return try body(key, value)
             }
         }

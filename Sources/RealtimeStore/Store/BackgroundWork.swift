@@ -6,6 +6,9 @@ import StorageEngine
 ///
 /// Used on the writer's thread.
 struct BackgroundWork {
+    /// The bytes after which a step moves no more rows, which it holds.
+    private static let maxMovedBytes = 1024 * 1024
+
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
     /// Whether the last batch has failed.
@@ -79,16 +82,20 @@ struct BackgroundWork {
         _ extent: TreeLayout.Extent, to tree: UInt32, atMost limit: Int, in storage: any StorageWriter
     ) throws -> KeyRange {
         var rows: [(key: [UInt8], row: [UInt8])] = []
+        var bytes = 0
+        var isComplete = true
         try storage.scan(.tree, extent.stored, reverse: false) { key, row in
             rows.append((key, row))
-            return rows.count < limit
+            bytes += key.count + row.count
+            isComplete = rows.count < limit && bytes < maxMovedBytes
+            return isComplete
         }
         let header = TreeKey.header(ofTree: tree)
         for (key, row) in rows {
             try storage.put(.tree, header + key[TreeKey.headerCount...], row)
             try storage.delete(.tree, key)
         }
-        guard rows.count == limit, let last = rows.last else { return extent.range }
+        guard !isComplete, let last = rows.last else { return extent.range }
         return KeyRange(lower: extent.range.lower, upper: last.key[TreeKey.headerCount...] + [0])
     }
 }

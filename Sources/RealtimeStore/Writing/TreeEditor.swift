@@ -16,6 +16,8 @@ struct TreeEditor {
 
     /// A subtree with more rows is replaced without looking at them.
     private let maxComparedRows: Int
+    /// A subtree with more bytes than these and the new ones is replaced likewise: the old rows would all be held.
+    private static let maxComparedBytes = 1024 * 1024
 
     /// - Parameter base: the state without the changes. Its reads aren't noted.
     init(on base: TreeRows, indexes: [RealtimeIndex], maxComparedRows: Int, notes: ReadNotes? = nil) {
@@ -60,15 +62,20 @@ struct TreeEditor {
         if node == nil { notes?.add(range, pathsOnly: true) }
         var new = NodeRows(indexes: indexes.filter { $0.state != .dropping })
         if let node { new.add(node, at: path, key) }
-        let limit = max(maxComparedRows, 4 * new.rows.count)
+        let limit = max(maxComparedRows, 4 * new.rows.count, 1)
+        var bytesLeft = Self.maxComparedBytes + new.rows.reduce(0) { $0 + $1.path.count + $1.row.count }
         var old: [(path: ArraySlice<UInt8>, row: [UInt8])] = []
+        var isLarge = false
         try rows.scan(range) { path, row in
+            isLarge = old.count == limit || bytesLeft < 0
+            guard !isLarge else { return false }
             old.append((path, row))
-            return old.count <= limit
+            bytesLeft -= path.count + row.count
+            return true
         }
         let first = old.first.flatMap { $0.path.count == key.count ? $0.row : nil }
         let priority = try first.map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority } ?? nil
-        guard old.count <= limit else {
+        guard !isLarge else {
             changes.hide(range)
             for (path, row) in new.rows { changes.put(path, row, isStructural: true) }
             return (.any, priority)

@@ -1,22 +1,28 @@
 import RealtimeModel
 import StorageEngine
 
-/// Collects the children that match a query, and knows when there are enough.
+/// Collects the children that match a query, and knows when there are enough. The bytes of all that is looked at are
+/// counted: values of children may be long.
 struct RealtimeMatchList {
     let query: RealtimeQuery
     /// Whether children come from the last to the first.
     let isReverse: Bool
-    /// Whether children come in the query's order. If not, all that are in the range are collected.
+    /// Whether children come in the query's order. If not, all in the range are looked at, and the limit's kept.
     var isOrdered = true
     private let limit: Int
     private var entries: [RealtimeIndexEntry] = []
     private var looked = 0
     private let maxNodes: Int
+    /// What the read has loaded.
+    var bytes: ReadBytes
 
-    /// - Parameter maxNodes: how many children may be looked at.
-    init(_ query: RealtimeQuery, maxNodes: Int) {
+    /// - Parameters:
+    ///   - maxNodes: how many children may be looked at.
+    ///   - bytes: what the read has loaded before.
+    init(_ query: RealtimeQuery, maxNodes: Int, counting bytes: ReadBytes) {
         self.query = query
         self.maxNodes = maxNodes
+        self.bytes = bytes
         switch query.limit {
         case .first(let count)?: (isReverse, limit) = (false, count)
         case .last(let count)?: (isReverse, limit) = (true, count)
@@ -26,11 +32,12 @@ struct RealtimeMatchList {
 
     var isComplete: Bool { isOrdered && entries.count >= limit }
 
-    /// Called for each child that is looked at.
+    /// Called for each child that is looked at, with what was loaded of it.
     ///
-    /// - Throws: `tooManyNodes`.
-    mutating func look() throws(RealtimeFailure) {
+    /// - Throws: `tooManyNodes` or `tooLarge`.
+    mutating func look(at path: ArraySlice<UInt8>, of parent: [UInt8], _ row: [UInt8]? = nil) throws(RealtimeFailure) {
         looked += 1
+        try bytes.add(path.count - parent.count + (row?.count ?? 0))
         guard looked > maxNodes else { return }
         throw RealtimeFailure(
             .tooManyNodes,
@@ -40,7 +47,10 @@ struct RealtimeMatchList {
 
     /// - Returns: whether more are wanted.
     mutating func add(_ entry: RealtimeIndexEntry) -> Bool {
-        if query.includes(entry) { entries.append(entry) }
+        guard query.includes(entry) else { return !isComplete }
+        entries.append(entry)
+        // Sorted rarely, so that the cost of a child doesn't depend on the limit.
+        if !isOrdered, entries.count / 2 > limit { entries = ordered }
         return !isComplete
     }
 

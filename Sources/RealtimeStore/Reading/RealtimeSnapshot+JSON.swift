@@ -21,9 +21,10 @@ extension RealtimeSnapshot {
             text.writer = JSONWriter(capacity: pieceBytes)
         }
         let parent = TreeKey.of(path)
+        var bytes = ReadBytes(limits)
         /// - Parameter matches: the keys of the node's children; nil for all.
         func write(_ prefix: [RealtimeKey], of matches: RealtimeChildren?) throws {
-            try eachRow(at: parent + TreeKey.of(RealtimePath(unchecked: prefix))) { relative, node in
+            try eachRow(at: parent + TreeKey.of(RealtimePath(unchecked: prefix)), counting: &bytes) { relative, node in
                 let place = prefix.isEmpty ? relative : RealtimePath(unchecked: prefix + relative.keys)
                 guard let leaf = node.leaf else { return node.priority.map { text.priority($0, at: place) } ?? () }
                 try text.leaf(leaf, priority: node.priority, at: place) { object in
@@ -34,7 +35,7 @@ extension RealtimeSnapshot {
             }
         }
         if let query, !query.loadsAll {
-            let keys = try matches(of: query, at: path).keys
+            let keys = try matches(of: query, at: path, counting: &bytes).keys
             let children = RealtimeChildren(sorted: keys.map { ($0, RealtimeNode(true)) })
             for key in keys { try write([key], of: children) }
         } else {

@@ -4,15 +4,25 @@ import StorageEngine
 
 extension RealtimeSnapshot {
     /// Sends the rows of a node, or of its children that match a query.
+    ///
+    /// - Throws: `tooLarge` if they have more bytes than one request may read.
     package func send(
         at path: RealtimePath, matching query: RealtimeQuery? = nil, to receiver: inout some RealtimeRowReceiver
     ) throws {
+        var bytes = ReadBytes(limits)
+        try send(at: path, matching: query, counting: &bytes, to: &receiver)
+    }
+
+    private func send(
+        at path: RealtimePath, matching query: RealtimeQuery?, counting bytes: inout ReadBytes,
+        to receiver: inout some RealtimeRowReceiver
+    ) throws {
         let parent = TreeKey.of(path)
         guard let query, !query.loadsAll else {
-            return try eachRow(at: parent) { Self.send($1, at: $0, to: &receiver) }
+            return try eachRow(at: parent, counting: &bytes) { Self.send($1, at: $0, to: &receiver) }
         }
-        for key in try matches(of: query, at: path).keys {
-            try eachRow(at: Self.child(key, of: parent)) { relative, node in
+        for key in try matches(of: query, at: path, counting: &bytes).keys {
+            try eachRow(at: Self.child(key, of: parent), counting: &bytes) { relative, node in
                 Self.send(node, at: RealtimePath(unchecked: [key] + relative.keys), to: &receiver)
             }
         }
@@ -24,6 +34,13 @@ extension RealtimeSnapshot {
     package func node(at path: RealtimePath, matching query: RealtimeQuery? = nil) throws -> RealtimeNode? {
         var builder = RealtimeNodeBuilder()
         try send(at: path, matching: query, to: &builder)
+        return builder.finalize()
+    }
+
+    /// A node as a part of a read.
+    func node(at path: RealtimePath, counting bytes: inout ReadBytes) throws -> RealtimeNode? {
+        var builder = RealtimeNodeBuilder()
+        try send(at: path, matching: nil, counting: &bytes, to: &builder)
         return builder.finalize()
     }
 
@@ -51,10 +68,10 @@ extension RealtimeSnapshot {
 
     /// Visits the rows at and below a node, without entries of indexes.
     func eachRow(
-        at path: [UInt8], _ body: (_ path: RealtimePath, _ node: StoredNode) throws -> Void
+        at path: [UInt8], counting bytes: inout ReadBytes,
+        _ body: (_ path: RealtimePath, _ node: StoredNode) throws -> Void
     ) throws {
         var reader = TreePathReader()
-        var bytes = 0
         var rest: KeyRange? = TreeKey.subtree(path)
         while let range = rest {
             rest = nil
@@ -64,8 +81,7 @@ extension RealtimeSnapshot {
                     rest = KeyRange(lower: path + parent + [TreeKey.integerMarker], upper: range.upper)
                     return false
                 case .node(let relative):
-                    bytes += rowPath.count + row.count
-                    guard bytes <= limits.maxBytes else { throw RealtimeFailure.tooLarge(limits.maxBytes) }
+                    try bytes.add(rowPath.count + row.count)
                     try body(relative, try StoredNode(row, at: rowPath))
                     return true
                 }

@@ -87,6 +87,13 @@ package struct RealtimeSnapshot {
         try rows.get(path).map { (row) throws(DecodingFailure) in try StoredNode(row, at: path) }
     }
 
+    /// A row as a part of a read.
+    func stored(at path: [UInt8], counting bytes: inout ReadBytes) throws -> StoredNode? {
+        guard let row = try rows.get(path) else { return nil }
+        try bytes.add(path.count + row.count)
+        return try StoredNode(row, at: path)
+    }
+
     func content(at path: [UInt8]) throws -> RealtimeContent {
         if let leaf = try stored(at: path)?.leaf { return .leaf(leaf) }
         return try hasChildren(at: path) ? .object : .nothing
@@ -112,11 +119,28 @@ package struct RealtimeSnapshot {
 package struct RealtimeReadLimits: Sendable {
     /// The children that a query looks at.
     package var maxQueryNodes: Int
-    /// The bytes of what is read.
+    /// The bytes of what is read, and of what a query looks at.
     package var maxBytes: Int
 
     package init(maxQueryNodes: Int = 1_000_000, maxBytes: Int = RealtimeLimits.maxReadBytes) {
         self.maxQueryNodes = maxQueryNodes
         self.maxBytes = maxBytes
+    }
+}
+
+/// The bytes that one read has loaded, all its parts together.
+struct ReadBytes {
+    private let limit: Int
+    private(set) var count = 0
+
+    init(_ limits: RealtimeReadLimits) { limit = limits.maxBytes }
+
+    /// For reads that are bounded otherwise.
+    init() { limit = .max }
+
+    /// - Throws: `tooLarge`.
+    mutating func add(_ bytes: Int) throws(RealtimeFailure) {
+        count += bytes
+        guard count <= limit else { throw .tooLarge(limit) }
     }
 }

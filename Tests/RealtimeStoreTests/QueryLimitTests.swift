@@ -68,4 +68,205 @@ struct QueryLimitTests {
         #expect(try await fixture.read { try $0.node(at: path, matching: last) }?.children.count == 1)
         try await fixture.close()
     }
+
+    /// The thread of all listeners doesn't read what is long.
+    @Test(.endsHangs, arguments: [RealtimeQuery.Index.key, .value])
+    func aLongResultIsReadBesideOtherListeners(index: RealtimeQuery.Index) async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.windowLimits.maxBytes = 100_000
+        let fixture = try RealtimeFixture(.memory, configuration: configuration, commits: BlockedReaders.configuration)
+        try await fixture.set("list", #"{"a":1,"b":2}"#)
+        let query = RealtimeQuery(index: index, limit: .first(30))
+        let view = await ListenerView(fixture.store, try RealtimePath("list"), query)
+        let before = view.node
+        let readers = await BlockedReaders(fixture.store, fillsQueue: false)
+        try await Self.set(Self.texts(20), in: fixture)
+        #expect(view.node == before)
+        readers.release()
+        try await fixture.store.settle()
+        #expect(view.node == Self.texts(20))
+        // A short one is read at once.
+        let blocked = await BlockedReaders(fixture.store, fillsQueue: false)
+        try await Self.set(Self.texts(2), in: fixture)
+        #expect(view.node == Self.texts(2))
+        blocked.release()
+        try await fixture.close()
+    }
+
+    // MARK: Windows
+
+    /// Taking each change into the window would hold up all other listeners.
+    @Test(.endsHangs) func afterManyChangesTheResultIsReadAgain() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.windowLimits.maxQueryNodes = 10
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        try await fixture.set("list", #"{"a":1}"#)
+        let view = await ListenerView(fixture.store, try RealtimePath("list"), try Self.keys(from: "a"))
+        func update(_ count: Int) async throws -> [RealtimePush] {
+            let entries = (0..<count).map { "\"c\($0)\":\(count)" }
+            try await fixture.update("list", "{\(entries.joined(separator: ","))}")
+            try await fixture.store.settle()
+            #expect(view.node == (try await fixture.read { try $0.node(at: RealtimePath("list")) }))
+            return view.takePushes()
+        }
+        #expect(try await update(10).map(\.changes.count) == [10])
+        let pushes = try await update(11)
+        #expect(pushes.map(\.changes.count) == [1])
+        #expect(pushes.first?.changes.first?.target.path.isRoot == true)
+        try await fixture.close()
+    }
+
+    private func limitedFixture() async throws -> RealtimeFixture {
+        var configuration = RealtimeStoreConfiguration()
+        (configuration.maxWindowEntries, configuration.maxCallerWindowEntries) = (30, 20)
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        try await fixture.set("list", #"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}"#)
+        return fixture
+    }
+
+    @Test(.endsHangs) func windowsHaveALimitTogether() async throws {
+        let fixture = try await limitedFixture()
+        let path = try RealtimePath("list")
+        func listen(from start: String, of caller: ReadCaller? = nil) async throws -> ListenerView {
+            let view = await ListenerView(fixture.store, path, try Self.keys(from: start), of: caller)
+            // Its begin has come to the listeners' thread then.
+            _ = try await fixture.json("other")
+            return view
+        }
+        var views: [ListenerView] = []
+        for start in ["A", "B", "C"] { views.append(try await listen(from: start)) }
+        // The same query is held once.
+        for start in ["A", "B", "C", "A"] { views.append(try await listen(from: start)) }
+        #expect(views.allSatisfy { $0.failure == nil })
+        let refused = try await listen(from: "D")
+        #expect(refused.failure?.code == .unavailable)
+        #expect(refused.failure?.message.contains("30 children") == true)
+        #expect(fixture.store.listenerCount == 7)
+        // Those of the query B leave their place.
+        views[1].cancel()
+        #expect(try await listen(from: "D").failure?.code == .unavailable)
+        views[4].cancel()
+        let admitted = try await listen(from: "D")
+        #expect(admitted.failure == nil)
+        // A window that grows beyond the limit ends, those that have a place go on.
+        try await fixture.set("list/k", "1")
+        let live = views.enumerated().filter { $0.offset != 1 && $0.offset != 4 }.map(\.element) + [admitted]
+        #expect(live.contains { $0.failure?.code == .unavailable })
+        #expect(live.contains { $0.failure == nil })
+        try await fixture.set("list", "null")
+        for view in live { view.cancel() }
+        try await fixture.set("list/a", "1")
+        #expect(fixture.store.listenerCount == 0)
+        #expect(try await listen(from: "E").failure == nil)
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs) func aCallersWindowsHaveAShare() async throws {
+        let fixture = try await limitedFixture()
+        let path = try RealtimePath("list")
+        func listen(_ query: RealtimeQuery, of caller: UInt64) async throws -> ListenerView {
+            let view = await ListenerView(fixture.store, path, query, of: .client(caller))
+            _ = try await fixture.json("other")
+            return view
+        }
+        var views: [ListenerView] = []
+        for start in ["A", "B"] { views.append(try await listen(try Self.keys(from: start), of: 1)) }
+        #expect(views.allSatisfy { $0.failure == nil })
+        let refused = try await listen(try Self.keys(from: "C"), of: 1)
+        #expect(refused.failure?.code == .tooLarge)
+        // Another client has its own share, and takes over a window that it shares.
+        views.append(try await listen(try Self.keys(from: "A"), of: 2))
+        #expect(views[2].failure == nil)
+        views[0].cancel()
+        let again = try await listen(try Self.keys(from: "C"), of: 1)
+        #expect(again.failure == nil)
+        let other = try await listen(RealtimeQuery(index: .value, limit: .last(5)), of: 2)
+        #expect(other.failure?.code == .unavailable)
+        views[1].cancel()
+        #expect(try await listen(RealtimeQuery(index: .value, limit: .last(5)), of: 2).failure == nil)
+        try await fixture.close()
+    }
+
+    /// Windows of long values have fewer places.
+    @Test(.endsHangs) func longValuesTakeSeveralPlaces() async throws {
+        let fixture = try await limitedFixture()
+        try await fixture.set("list", "null")
+        try await Self.set(Self.texts(2), in: fixture)
+        let view = await ListenerView(
+            fixture.store, try RealtimePath("list"), RealtimeQuery(index: .value, limit: .last(5)))
+        let short = await ListenerView(
+            fixture.store, try RealtimePath("list"), RealtimeQuery(index: .key, limit: .last(5)))
+        _ = try await fixture.json("other")
+        #expect(view.failure?.code == .unavailable)
+        #expect(short.failure == nil)
+        try await fixture.close()
+    }
+
+    // MARK: Overload
+
+    @Test(.endsHangs) func aResultThatReadersHaveNoTimeForIsReadLater() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.windowLimits.maxQueryNodes = 2
+        let fixture = try RealtimeFixture(.memory, configuration: configuration, commits: BlockedReaders.configuration)
+        try await fixture.set("list", #"{"a":1,"b":2}"#)
+        let path = try RealtimePath("list")
+        let query = RealtimeQuery(index: .value, limit: .last(2))
+        let view = await ListenerView(fixture.store, path, query)
+        let cancelled = await ListenerView(fixture.store, path, RealtimeQuery(index: .value, limit: .last(3)))
+        let readers = await BlockedReaders(fixture.store, fillsQueue: true)
+        try await fixture.set("list", #"{"a":1,"b":2,"c":3,"d":4}"#)
+        // The refusal has come to the listeners' thread then.
+        try await fixture.set("list/e", "5")
+        #expect(view.failure == nil)
+        #expect(view.takePushes().isEmpty)
+        // It is refused again.
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.set("list/f", "6")
+        #expect(view.failure == nil)
+        cancelled.cancel()
+        readers.release()
+        let settled = Task { try await fixture.store.settle() }
+        // Whenever the readers' refusal came, it is asked for again.
+        while view.node?.children.count != 2 || view.takePushes().isEmpty {
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await fixture.json("other")
+        }
+        try await settled.value
+        #expect(view.node == (try await fixture.read { try $0.node(at: path, matching: query) }))
+        #expect(view.failure == nil)
+        try await fixture.set("list/g", "7")
+        #expect(view.node == (try await fixture.read { try $0.node(at: path, matching: query) }))
+        try await fixture.close()
+    }
+
+    // MARK: Groups
+
+    /// As a connection that listens to many queries of one path, each begun and ended without looking at the others.
+    @Test(.endsHangs) func listenersOfManyQueriesBeginShareAndEnd() async throws {
+        let fixture = try RealtimeFixture()
+        let path = try RealtimePath("list")
+        func listen(_ number: Int) async -> ListenerView {
+            await ListenerView(fixture.store, path, RealtimeQuery(index: .key, limit: .last(1 + number)))
+        }
+        var views: [ListenerView] = []
+        for number in 0..<400 { views.append(await listen(number % 200)) }
+        try await fixture.set("list/a", "1")
+        let pushes = views.map { $0.takePushes() }
+        #expect(pushes.allSatisfy { $0.count == 1 })
+        for number in 0..<200 { #expect(pushes[number].first === pushes[number + 200].first) }
+        // Those that follow join a group that its first listener has left.
+        for view in views[..<200] { view.cancel() }
+        var others: [ListenerView] = []
+        for number in 0..<200 { others.append(await listen(number)) }
+        try await fixture.set("list/a", "2")
+        for number in 0..<200 {
+            let (first, second) = (views[number + 200].takePushes(), others[number].takePushes())
+            #expect(first.count == 1)
+            #expect(first.first === second.first)
+        }
+        for view in views[200...] + others[...] { view.cancel() }
+        try await fixture.set("list/a", "3")
+        #expect(fixture.store.listenerCount == 0)
+        try await fixture.close()
+    }
 }

@@ -21,28 +21,37 @@ final class HubThread: @unchecked Sendable {
     private var position: Int64
     private var turns = StaleTurns(limit: .milliseconds(100))
     private let elapsed: @Sendable () -> Duration
+    private var windows: WindowBudget
     /// The groups that wait for their query's result.
     private var refreshing = 0
+    /// Those of them for which the readers had no time, and when it is asked for again.
+    private var delayed = IndexedQueue<(namespace: String, group: QueryGroup)>()
+    private var retryTime: Duration?
+    private static let retryPause: Duration = .milliseconds(200)
+    /// The results that are asked for again at a time, so that they don't fill the readers' queue.
+    private static let maxRetries = 256
     private var settled: [@Sendable () -> Void] = []
     /// What waits for commits that are durable but haven't come yet.
     private var waiting: [(version: Int64, job: HubJob)] = []
 
     init(
         _ hub: RealtimeHub, _ session: SnapshotSession, _ catalogs: CatalogCache, limits: RealtimeReadLimits,
-        position: Int64, elapsed: @escaping @Sendable () -> Duration
+        windows: WindowBudget, position: Int64, elapsed: @escaping @Sendable () -> Duration
     ) {
         self.hub = hub
         self.session = session
         self.catalogs = catalogs
         self.limits = limits
+        self.windows = windows
         self.position = position
         self.elapsed = elapsed
     }
 
     func run() {
-        while take(within: turns.nextDeadline.map { max($0 - elapsed(), .zero) }) {
+        while take(within: nextDeadline.map { max($0 - elapsed(), .zero) }) {
             work()
             for answer in turns.expire(at: elapsed()) { answer() }
+            retry(at: elapsed())
         }
         // Without a writer, no more commits come.
         position = .max
@@ -51,6 +60,11 @@ final class HubThread: @unchecked Sendable {
         // Results that were being read don't come any more.
         refreshing = 0
         callSettled()
+    }
+
+    private var nextDeadline: Duration? {
+        guard let retryTime else { return turns.nextDeadline }
+        return turns.nextDeadline.map { min($0, retryTime) } ?? retryTime
     }
 
     private func work() {
@@ -121,42 +135,64 @@ final class HubThread: @unchecked Sendable {
         let place = tree.makePlace(core.path)
         guard let query = core.query else { return place.listeners[core.id] = core }
         // On its own until it has begun.
-        let group = QueryGroup(core, query)
-        place.groups[ObjectIdentifier(group)] = group
+        place.add(QueryGroup(core, query))
     }
 
     private func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
         guard let core = cores[id] else { return }
         beginning.deliver()
         guard !beginning.hasFailed else { return remove(id) }
-        guard core.query != nil, let place = trees[core.namespace]?.place(core.path),
-            let own = place.groups.values.first(where: { $0.listeners[id] != nil })
-        else { return core.begin(at: beginning.version) }
-        own.begin(at: beginning.version, beginning.matches ?? [])
+        guard let own = core.group, let place = trees[core.namespace]?.place(core.path) else {
+            return core.begin(at: beginning.version)
+        }
+        own.begin(at: beginning.version, QueryWindow(beginning.matches ?? [], own.query))
         core.begin(at: beginning.version)
         if own.isOutdated { outdated[ObjectIdentifier(own)] = (core.namespace, own) }
         updateGroups()
-        // All groups have the same version now. The update may have ended this one.
-        guard cores[id] != nil,
-            let shared = place.groups.values.first(where: { $0 !== own && !$0.isStarting && $0.query == own.query })
-        else { return }
-        shared.listeners[id] = core
-        place.groups[ObjectIdentifier(own)] = nil
+        // The update may have ended the group, or forgotten its window.
+        guard cores[id] != nil else { return }
+        if !own.isReading, let shared = place.current(own.query) {
+            // Both have the same version now.
+            place.remove(own)
+            own.remove(core)
+            shared.add(core)
+        } else {
+            place.share(own)
+            own.countedSize = 0
+            count(own)
+        }
     }
 
     private func remove(_ id: UInt64) {
         guard let core = cores.removeValue(forKey: id) else { return }
         hub.removed()
         guard let tree = trees[core.namespace], let place = tree.place(core.path) else { return }
-        place.listeners[id] = nil
-        for (key, group) in place.groups where group.listeners.removeValue(forKey: id) != nil {
-            if group.listeners.isEmpty {
-                place.groups[key] = nil
-                outdated[key] = nil
-            }
-        }
+        if let group = core.group { remove(core, from: group, at: place) } else { place.listeners[id] = nil }
         tree.tidy(core.path)
         if tree.isEmpty { trees[core.namespace] = nil }
+    }
+
+    private func remove(_ core: ListenerCore, from group: QueryGroup, at place: ListenerTree.Place) {
+        let payer = group.payer.caller
+        group.remove(core)
+        guard group.listeners.isEmpty else {
+            return windows.move(group.countedSize ?? 0, from: payer, to: group.payer.caller)
+        }
+        windows.remove(group.countedSize ?? 0, of: payer)
+        place.remove(group)
+        outdated[ObjectIdentifier(group)] = nil
+    }
+
+    /// Counts a group's window. If there is no place for it, its listeners end.
+    private func count(_ group: QueryGroup) {
+        guard let old = group.countedSize else { return }
+        let new = group.windowSize
+        do {
+            try windows.replace(old, by: new, of: group.payer.caller)
+            group.countedSize = new
+        } catch {
+            end(group, error)
+        }
     }
 
     // MARK: Commits
@@ -189,7 +225,7 @@ final class HubThread: @unchecked Sendable {
             }
             for (key, group) in place.groups {
                 for change in changes { group.add(change, version: commit.version) }
-                if !group.isStarting { outdated[key] = (commit.namespace, group) }
+                if !group.isReading { outdated[key] = (commit.namespace, group) }
             }
         }
     }
@@ -224,10 +260,12 @@ final class HubThread: @unchecked Sendable {
     private func update(_ group: QueryGroup, in namespace: String, from state: QueryState) {
         do {
             if let push = try group.update(from: state) { group.push(push) }
+            count(group)
         } catch let failure as RealtimeFailure where failure.code == .tooManyNodes || failure.code == .tooLarge {
             group.restart()
+            count(group)
             refreshing += 1
-            hub.refresh(group, in: namespace, of: group.listeners.values.first?.caller)
+            hub.refresh(group, in: namespace, of: group.payer.caller)
         } catch {
             end(group, RealtimeFailure(from: error))
         }
@@ -236,6 +274,9 @@ final class HubThread: @unchecked Sendable {
     private func refreshed(
         _ group: QueryGroup, in namespace: String, _ result: Result<QueryResult, RealtimeFailure>
     ) {
+        if case .failure(let failure) = result, failure.code == .unavailable, failure != Self.shutDown {
+            return delay(group, in: namespace)
+        }
         defer {
             refreshing -= 1
             // What was changed meanwhile may be read once more.
@@ -246,11 +287,37 @@ final class HubThread: @unchecked Sendable {
         switch result {
         case .failure(let failure): end(group, failure)
         case .success(let result):
-            group.begin(at: result.version, result.matches)
+            group.begin(at: result.version, result.window)
             let change = RealtimeChange(RealtimeTarget(.root), result.node)
             group.push(RealtimePush(at: group.path, [change], version: result.version))
             if group.isOutdated { outdated[ObjectIdentifier(group)] = (namespace, group) }
+            count(group)
         }
+    }
+
+    private static let shutDown = RealtimeFailure(from: CommitPipeline.shutDown)
+
+    /// Waits with a result until the readers have time for it.
+    private func delay(_ group: QueryGroup, in namespace: String) {
+        group.delay()
+        delayed.append((namespace, group))
+        if retryTime == nil { retryTime = elapsed() + Self.retryPause }
+    }
+
+    /// Asks for delayed results again, those that wait longest first.
+    private func retry(at now: Duration) {
+        guard let time = retryTime, time <= now else { return }
+        for _ in 0..<Self.maxRetries {
+            guard let (namespace, group) = delayed.popFirst() else { break }
+            guard !group.listeners.isEmpty else {
+                refreshing -= 1
+                continue
+            }
+            group.restart()
+            hub.refresh(group, in: namespace, of: group.payer.caller)
+        }
+        retryTime = delayed.isEmpty ? nil : now + Self.retryPause
+        callSettled()
     }
 
     private func end(_ group: QueryGroup, _ failure: RealtimeFailure) {

@@ -21,6 +21,8 @@ final class ListenerCore: @unchecked Sendable {
     let receive: @Sendable (RealtimePush) -> Void
     let failed: @Sendable (RealtimeFailure) -> Void
     var phase = Phase.starting([])
+    /// The group of its query, if it has one.
+    weak var group: QueryGroup?
 
     init(
         id: UInt64, namespace: String, path: RealtimePath, query: RealtimeQuery?, caller: ReadCaller?,

@@ -9,11 +9,26 @@ final class ListenerTree {
         /// Those without a query.
         var listeners: [UInt64: ListenerCore] = [:]
         /// Those with a query; the listeners of one query share a group once they have begun.
-        var groups: [ObjectIdentifier: QueryGroup] = [:]
+        private(set) var groups: [ObjectIdentifier: QueryGroup] = [:]
+        /// The groups that others' listeners may join.
+        private var begun: [RealtimeQuery: QueryGroup] = [:]
 
         init(_ path: RealtimePath) { self.path = path }
 
         var hasListeners: Bool { !listeners.isEmpty || !groups.isEmpty }
+
+        func add(_ group: QueryGroup) { groups[ObjectIdentifier(group)] = group }
+
+        func remove(_ group: QueryGroup) {
+            groups[ObjectIdentifier(group)] = nil
+            if begun[group.query] === group { begun[group.query] = nil }
+        }
+
+        /// The group whose window has the matches of a query, and isn't being read again; nil if there is none.
+        func current(_ query: RealtimeQuery) -> QueryGroup? { begun[query].flatMap { $0.isReading ? nil : $0 } }
+
+        /// Lets others' listeners join a group, unless they join another one.
+        func share(_ group: QueryGroup) { if current(group.query) == nil { begun[group.query] = group } }
     }
 
     private let root = Place(.root)

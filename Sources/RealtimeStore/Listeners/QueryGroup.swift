@@ -1,90 +1,142 @@
+import CommitPipeline
 import RealtimeModel
 
 /// The listeners of one query at one path, with the matches that they know.
 ///
 /// Its variables are used by the listeners' thread only.
 final class QueryGroup: @unchecked Sendable {
+    private enum State {
+        /// The whole result is being read: for the only listener, or for all of them again.
+        case reading
+        /// The whole result will be read later.
+        case delayed
+        /// What the listeners have.
+        case current(QueryWindow)
+    }
+
     let path: RealtimePath
     let query: RealtimeQuery
-    var listeners: [UInt64: ListenerCore] = [:]
-    /// What the listeners have; nil while the only one is starting, or all receive the whole result again.
-    private(set) var window: QueryWindow?
+    private(set) var listeners: [UInt64: ListenerCore] = [:]
+    private var state = State.reading
     /// Changes that the window doesn't have yet.
     private var changes: [(version: Int64, change: RealtimeChange)] = []
+    /// The listener for whose caller the window is counted.
+    private(set) var payer: ListenerCore
+    /// The window's size as it was counted last; nil before the first time.
+    var countedSize: Int?
 
     init(_ core: ListenerCore, _ query: RealtimeQuery) {
         path = core.path
         self.query = query
-        listeners[core.id] = core
+        payer = core
+        add(core)
     }
 
-    var isStarting: Bool { window == nil }
+    /// Whether the listeners wait for the whole result.
+    var isReading: Bool { if case .current = state { false } else { true } }
 
     var isOutdated: Bool { !changes.isEmpty }
+
+    var windowSize: Int { if case .current(let window) = state { window.size } else { 0 } }
+
+    // MARK: Listeners
+
+    func add(_ core: ListenerCore) {
+        listeners[core.id] = core
+        core.group = self
+    }
+
+    /// Removes a listener. If the window was counted for its caller, it is counted for another listener's then.
+    func remove(_ core: ListenerCore) {
+        listeners[core.id] = nil
+        core.group = nil
+        if payer === core, let next = listeners.values.first { payer = next }
+    }
+
+    func push(_ push: RealtimePush) { for listener in listeners.values { listener.push(push) } }
+
+    // MARK: The window
 
     /// - Parameter change: as seen from the path.
     func add(_ change: RealtimeChange, version: Int64) {
         // The node's own priority isn't part of a query's result.
         if change.target.path.isRoot, change.target.isPriority { return }
+        // What is read later has it.
+        if case .delayed = state { return }
         changes.append((version, change))
     }
 
-    func begin(at version: Int64, _ matches: [RealtimeIndexEntry]) {
-        window = QueryWindow(matches, query)
+    func begin(at version: Int64, _ window: QueryWindow) {
+        state = .current(window)
         changes.removeAll { $0.version <= version }
     }
 
     /// Forgets the window. The whole result follows, with ``begin(at:_:)``.
     func restart() {
-        window = nil
+        state = .reading
+        changes = []
+    }
+
+    /// Forgets the window until ``restart()``.
+    func delay() {
+        state = .delayed
         changes = []
     }
 
     /// Brings the window up to date.
     ///
     /// - Returns: what to push; nil if nothing differs.
-    /// - Throws: `tooManyNodes` or `tooLarge` if that needs more than the state's limits allow.
+    /// - Throws: `tooManyNodes` or `tooLarge` if that needs more than the state's limits allow. The window is gone then.
     func update(from state: QueryState) throws -> RealtimePush? {
-        guard var window, !changes.isEmpty else { return nil }
-        defer { changes = [] }
+        guard case .current(var window) = self.state, !changes.isEmpty else { return nil }
+        // The only reference, so that the update copies nothing.
+        self.state = .reading
+        let changes = changes
+        self.changes = []
+        var bytes = ReadBytes(state.snapshot.limits)
         var pushed: [RealtimeChange] = []
         if changes.contains(where: { $0.change.target.path.isRoot }) {
-            let matches = try state.snapshot.matches(of: query, at: path).entries
-            pushed = [RealtimeChange(RealtimeTarget(.root), try node(of: matches, in: state))]
+            let matches = try state.snapshot.matches(of: query, at: path, counting: &bytes).entries
+            pushed = [RealtimeChange(RealtimeTarget(.root), try node(of: matches, in: state, &bytes))]
             window = QueryWindow(matches, query)
         } else {
             var byChild: [RealtimeKey: [RealtimeChange]] = [:]
             for (_, change) in changes { byChild[change.target.path.keys[0], default: []].append(change) }
+            let limit = state.snapshot.limits.maxQueryNodes
+            guard byChild.count <= limit else {
+                throw RealtimeFailure(.tooManyNodes, "more than \(limit) children have changed")
+            }
             var entries: [RealtimeIndexEntry] = []
             for key in byChild.keys {
-                if let entry = try state.entry(of: key, at: path, by: query.index) { entries.append(entry) }
+                let entry = try state.entry(of: key, at: path, by: query.index, counting: &bytes)
+                if let entry { entries.append(entry) }
             }
             let difference = try window.update(changed: Set(byChild.keys), to: entries) {
-                try state.snapshot.matches(of: query, at: path).entries
+                try state.snapshot.matches(of: query, at: path, counting: &bytes).entries
             }
             for key in difference.left.sorted() { pushed.append(RealtimeChange(Self.target(of: key), nil)) }
             for key in difference.kept.sorted() {
                 guard let changes = byChild[key] else { continue }
                 // One change is applied by clients as it was here. After several, an object may have lost its
                 // priority in between, which only the whole child tells.
-                if changes.count == 1 { pushed.append(changes[0]) } else { pushed.append(try whole(key, in: state)) }
+                pushed.append(changes.count == 1 ? changes[0] : try whole(key, in: state, &bytes))
             }
-            for key in difference.entered.sorted() { pushed.append(try whole(key, in: state)) }
+            for key in difference.entered.sorted() { pushed.append(try whole(key, in: state, &bytes)) }
         }
-        self.window = window
+        self.state = .current(window)
         return pushed.isEmpty ? nil : RealtimePush(at: path, pushed, version: state.snapshot.version)
     }
 
-    func push(_ push: RealtimePush) { for listener in listeners.values { listener.push(push) } }
-
-    private func whole(_ key: RealtimeKey, in state: QueryState) throws -> RealtimeChange {
-        RealtimeChange(Self.target(of: key), try state.node(at: path.child(key)))
+    private func whole(_ key: RealtimeKey, in state: QueryState, _ bytes: inout ReadBytes) throws -> RealtimeChange {
+        RealtimeChange(Self.target(of: key), try state.node(at: path.child(key), counting: &bytes))
     }
 
-    private func node(of matches: [RealtimeIndexEntry], in state: QueryState) throws -> RealtimeNode? {
+    private func node(
+        of matches: [RealtimeIndexEntry], in state: QueryState, _ bytes: inout ReadBytes
+    ) throws -> RealtimeNode? {
         var children: [RealtimeChildren.Child] = []
         for key in matches.map(\.key).sorted() {
-            if let child = try state.node(at: path.child(key)) { children.append((key, child)) }
+            if let child = try state.node(at: path.child(key), counting: &bytes) { children.append((key, child)) }
         }
         return RealtimeNode(RealtimeChildren(sorted: children))
     }

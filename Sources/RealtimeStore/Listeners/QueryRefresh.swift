@@ -5,7 +5,7 @@ import RealtimeModel
 /// The whole result of a query, for a window that couldn't be brought up to date at once.
 struct QueryResult: Sendable {
     var version: Int64
-    var matches: [RealtimeIndexEntry]
+    var window: QueryWindow
     var node: RealtimeNode?
 }
 
@@ -23,9 +23,9 @@ struct QueryRefresh: SnapshotJob {
         let result = Result { () throws -> QueryResult in
             let state = RealtimeSnapshot(
                 try catalogs.catalog(of: snapshot).namespaces[namespace], in: snapshot, limits: limits)
-            let matches = try state.matches(of: query, at: path).entries
+            let window = QueryWindow(try state.matches(of: query, at: path).entries, query)
             let node = try state.node(at: path, matching: query)
-            return QueryResult(version: snapshot.version, matches: matches, node: node)
+            return QueryResult(version: snapshot.version, window: window, node: node)
         }.mapError { RealtimeFailure(from: $0) }
         completion(result)
     }

@@ -47,19 +47,23 @@ final class RealtimeHub: Sendable {
     private static let threadName = "realtime.listeners"
 
     private let windowLimits: RealtimeReadLimits
+    private let windows: WindowBudget
 
     init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, _ configuration: RealtimeStoreConfiguration) {
         self.pipeline = pipeline
         self.catalogs = catalogs
         limits = configuration.limits
         windowLimits = configuration.windowLimits
+        windows = WindowBudget(
+            limit: configuration.maxWindowEntries, callerLimit: configuration.maxCallerWindowEntries)
     }
 
     /// - Throws: `StorageError` if no reader can be opened.
     func start() throws {
         let session = SnapshotSession(try pipeline.engine.makeReadSession())
         let thread = HubThread(
-            self, session, catalogs, limits: windowLimits, position: pipeline.openedVersion, elapsed: pipeline.elapsed)
+            self, session, catalogs, limits: windowLimits, windows: windows, position: pipeline.openedVersion,
+            elapsed: pipeline.elapsed)
         threads.withLock { $0.start(Self.threadName) { thread.run() } }
     }
 

@@ -1,3 +1,4 @@
+import CommitPipeline
 import RealtimeModel
 import RealtimeStore
 import Synchronization
@@ -27,14 +28,14 @@ final class ListenerView: Sendable {
     ///
     /// - Parameter meanwhile: runs on the reader's thread, after the initial data were read.
     init(
-        _ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil,
+        _ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil, of caller: ReadCaller? = nil,
         meanwhile: @escaping @Sendable () -> Void = {}
     ) async {
         self.path = path
         self.query = query
         await withCheckedContinuation { continuation in
             let listener = store.listen(
-                to: path, matching: query, in: RealtimeFixture.namespace,
+                to: path, matching: query, in: RealtimeFixture.namespace, of: caller,
                 read: { state in
                     let node = try state.node(at: path, matching: query)
                     meanwhile()

@@ -16,15 +16,19 @@ final class RealtimeFixture: Sendable {
     private let directory: TemporaryDirectory
     private let kind: EngineKind
     private let configuration: RealtimeStoreConfiguration
+    private let commits: CommitConfiguration
     private let opened: Mutex<(engine: any StorageEngine, pipeline: CommitPipeline, store: RealtimeStore)>
 
-    init(_ kind: EngineKind = .memory, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws
-    {
+    init(
+        _ kind: EngineKind = .memory, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration(),
+        commits: CommitConfiguration = CommitConfiguration()
+    ) throws {
         directory = try TemporaryDirectory()
         self.kind = kind
         self.configuration = configuration
+        self.commits = commits
         let engine = try kind.make(in: directory)
-        opened = Mutex(try Self.open(engine, clock, configuration))
+        opened = Mutex(try Self.open(engine, clock, configuration, commits))
     }
 
     /// On an engine of the caller's, which stays open.
@@ -33,13 +37,16 @@ final class RealtimeFixture: Sendable {
         directory = try TemporaryDirectory()
         kind = .memory
         self.configuration = configuration
-        opened = Mutex(try Self.open(engine, clock, configuration))
+        commits = CommitConfiguration()
+        opened = Mutex(try Self.open(engine, clock, configuration, commits))
     }
 
     private static func open(
-        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: RealtimeStoreConfiguration
+        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: RealtimeStoreConfiguration,
+        _ commits: CommitConfiguration
     ) throws -> (any StorageEngine, CommitPipeline, RealtimeStore) {
-        let pipeline = try CommitPipeline(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
+        let pipeline = try CommitPipeline(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: commits)
         let store = try RealtimeStore(on: pipeline, configuration: configuration)
         try pipeline.start()
         return (engine, pipeline, store)
@@ -55,7 +62,7 @@ final class RealtimeFixture: Sendable {
         let old = engine
         if kind == .sqlite { try old.close() }
         let new = kind == .sqlite ? try kind.make(in: directory) : old
-        let next = try Self.open(new, clock, configuration)
+        let next = try Self.open(new, clock, configuration, commits)
         opened.withLock { $0 = next }
     }
 

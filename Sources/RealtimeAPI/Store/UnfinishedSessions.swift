@@ -1,8 +1,8 @@
 import RealtimeStore
 import Synchronization
 
-/// Sessions that have ended, but not all that they had registered could be done, such as while the disk is full. It is tried
-/// again until it is done; what the host's end leaves is done after its next start.
+/// Sessions that have ended, but not all that they had registered could be done, such as while the disk is full. That is retried
+/// until it is done; what the host's end leaves is done after its next start.
 final class UnfinishedSessions: Sendable {
     private struct State {
         var sessions: Set<RealtimeDisconnectSession> = []

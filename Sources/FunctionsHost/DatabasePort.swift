@@ -77,7 +77,9 @@ struct DatabasePort {
                 let until = verified.expires == .max ? nil : verified.expires
                 return .success(.init(.client(identities.identity(of: verified)), until: until))
             case .invalid(let rejection):
-                if let server = tokens.verify(token) { return .success(.init(.admin, until: server.expires)) }
+                if let server = tokens.verify(token) {
+                    return .success(.init(.admin, until: server.expires, serverKey: server.keyID))
+                }
                 return .failure(rejection == .expired ? .expiredToken : .invalidToken)
             case .needsKeys, .unavailable:
                 return .failure(.unavailable("The keys to verify tokens are unavailable at the moment."))
@@ -85,12 +87,13 @@ struct DatabasePort {
         }
         var credentials = RealtimeCredentials(isDevelopment: configuration.mode == .development) { token, completion in
             if let server = tokens.known(token) {
-                return completion(.success(.init(.admin, until: server.expires)))
+                return completion(.success(.init(.admin, until: server.expires, serverKey: server.keyID)))
             }
             let outcome = verifier.verify(token)
             guard outcome == .needsKeys else { return completion(bearer(of: outcome, token)) }
             verifier.whenKeysArrive { completion(bearer(of: verifier.verify(token), token)) }
         }
+        credentials.isRevoked = { tokens.isRevoked($0) }
         if let gate = apps {
             credentials.verifyApp = { token, completion in
                 if gate.admitsAtOnce(token) { return completion(true) }

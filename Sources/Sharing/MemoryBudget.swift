@@ -106,5 +106,31 @@ package struct HeldMemory {
         budget.release(heldAsStranger, of: stranger)
         if let user { budget.release(heldAsUser, of: user) }
         (heldAsStranger, heldAsUser) = (0, 0)
+        // A connection may be another user's when it holds something again.
+        user = nil
     }
+
+    /// Holds about as many bytes as given, for what grows and shrinks often: small differences are left as they are.
+    ///
+    /// - Returns: false if the caller may not hold that many bytes now.
+    package mutating func adjust(to bytes: Int, identify: () -> MemoryBudget.Holder?) -> Bool {
+        guard bytes > 0 else {
+            if self.bytes > 0 { release() }
+            return true
+        }
+        let difference = bytes - self.bytes
+        if difference > Self.smallDifference { return take(difference, identify: identify) }
+        if difference < -Self.smallDifference { release(-difference) }
+        return true
+    }
+
+    private mutating func release(_ bytes: Int) {
+        let asUser = min(bytes, heldAsUser)
+        if let user { budget.release(asUser, of: user) }
+        budget.release(bytes - asUser, of: stranger)
+        heldAsUser -= asUser
+        heldAsStranger -= bytes - asUser
+    }
+
+    private static let smallDifference = 65_536
 }

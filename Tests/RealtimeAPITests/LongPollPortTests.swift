@@ -1,6 +1,7 @@
 import NIOCore
 @testable import RealtimeAPI
 import RealtimeModel
+import Sharing
 import StrictJSON
 import TestSupport
 import Testing
@@ -93,6 +94,178 @@ import TextFormats
             #expect(try await socket.message() == #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#)
             #expect(try await socket.message() == #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":1}}}"#)
             #expect(try await client.ask("GET", base).body.contains(#"("close""#))
+            #expect(try await socket.request(3, "s", "{}").count == 1)
+        }
+    }
+
+    private static let register = #"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/gone","d":true}}}"#
+
+    @Test func aTokenThatEndsBetweenPollsIsSentWithTheNext() async throws {
+        try await TestPort.run { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            // The answer to this poll may be all but the end of the token.
+            var seen = try await client.ask(
+                "GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":"u.0"}}}"#)
+            ).body
+            while port.sessionCount > 0 { await Task.yield() }
+            while !seen.contains("close") {
+                let answer = try await client.ask("GET", base)
+                try #require(answer.status == 200)
+                seen += answer.body
+            }
+            #expect(seen.contains(#""r":1,"b":{"s":"ok""#))
+            #expect(seen.contains(#""a":"ac""#))
+        }
+    }
+
+    @Test func anEndedSessionIsForgottenInTime() async throws {
+        try await TestPort.run {
+            $0.port.pollSilence = .milliseconds(20)
+        } _: { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            _ = try await client.ask("GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":"u.0"}}}"#))
+            while try await client.ask("GET", base).status == 200 { await Task.yield() }
+        }
+    }
+
+    @Test func stoppingEndsSessions() async throws {
+        try await TestPort.run { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let answer = try await client.ask("GET", base + poll(0, Self.register))
+            #expect(answer.body.contains(#""s":"ok""#))
+            try await client.send("GET \(base) HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await port.stop() == 0)
+            #expect(port.service.memory("n").tree.root?.children.count == 1)
+        }
+    }
+
+    @Test func sessionsAreBoundedLikeConnections() async throws {
+        try await TestPort.run {
+            $0.port.connections = 3
+        } _: { port in
+            let client = try await port.client()
+            for cb in 1...3 { #expect(try await client.ask("GET", "/.lp?start=t&cb=\(cb)&v=5&ns=n").status == 200) }
+            #expect(try await client.ask("GET", "/.lp?start=t&cb=4&v=5&ns=n").status == 503)
+        }
+    }
+
+    @Test func piecesThatCanNotBeJoinedAreHeldInTheirBudget() async throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        try await TestPort.run {
+            $0.bodies = budget
+            $0.port.hold = .milliseconds(1)
+        } _: { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let data = String(repeating: "a", count: 60_000)
+            var number = 1
+            while number < 100 {
+                let answer = try await client.ask("GET", "\(base)&seg0=\(number)&ts0=1&d0=\(data)")
+                if answer.body.contains("close") { break }
+                number += 1
+            }
+            #expect((5..<10).contains(number))
+            while budget.figures.used > 0 { await Task.yield() }
+        }
+    }
+
+    @Test func whatAClientHasNotFetchedIsHeldInItsBudget() async throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        try await TestPort.run {
+            $0.answers = budget
+        } _: { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let text = String(repeating: "x", count: 900_000)
+            _ = try await port.socket().client.request(1, "p", #"{"p":"/x","d":"\#(text)"}"#)
+            let read = try await client.ask("GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"/x"}}}"#))
+            #expect(read.body.contains("close"))
+            #expect(budget.figures.peak > 100_000)
+            while budget.figures.used > 0 { await Task.yield() }
+        }
+    }
+
+    @Test func largeMessagesKeepTheirOrder() async throws {
+        try await TestPort.run {
+            $0.port.hold = .milliseconds(1)
+        } _: { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let text = String(repeating: "x", count: 200_000)
+            let data = Base64.encode(Array(#"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/x","d":"\#(text)"}}}"#.utf8))
+                .replacing("=", with: ".").replacing("+", with: "-").replacing("/", with: "_")
+            let pieces = stride(from: 0, to: data.utf8.count, by: 50_000).map { start in
+                String(data.dropFirst(start).prefix(50_000))
+            }
+            var seen = ""
+            for (number, piece) in pieces.enumerated() {
+                let next = number == pieces.count - 1 ? 1 : 0
+                var request = base + "&seg0=\(number)&ts0=\(pieces.count)&d0=\(piece)"
+                if next == 1 {
+                    let read = #"{"t":"d","d":{"r":2,"a":"g","b":{"p":"/x"}}}"#
+                    request += poll(number + 1, read).replacing("seg0", with: "seg1").replacing("ts0", with: "ts1")
+                        .replacing("d0", with: "d1")
+                }
+                seen += try await client.ask("GET", request).body
+            }
+            while !seen.contains(#""r":2"#) { seen += try await client.ask("GET", base).body }
+            #expect(seen.contains(#""r":1,"b":{"s":"ok""#))
+            #expect(seen.contains(text))
+        }
+    }
+
+    @Test func aClientThatSendsOnThoughItIsToWaitIsClosed() async throws {
+        try await TestPort.run {
+            $0.limits.waitingRequests = 10
+            $0.port.hold = .milliseconds(1)
+            // No token is ever verified.
+            $0.credentials = RealtimeCredentials(isDevelopment: true) { _, _ in }
+        } _: { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            var number = 0
+            var isClosed = false
+            while number < 3_000, !isClosed {
+                var request = base
+                for index in 0..<200 {
+                    let body = number == 0 ? #""a":"auth","b":{"cred":"slow.1"}"# : #""a":"s","b":{}"#
+                    request += poll(number, #"{"t":"d","d":{"r":1,\#(body)}}"#).replacing("seg0", with: "seg\(index)")
+                        .replacing("ts0", with: "ts\(index)").replacing("d0", with: "d\(index)")
+                    number += 1
+                }
+                let other = try await port.client()
+                try await other.send("GET \(request) HTTP/1.1\r\nHost: h\r\n\r\n")
+                isClosed = try await client.ask("GET", base).body.contains("close")
+            }
+            #expect(isClosed)
+            #expect(number < 1_500)
+        }
+    }
+
+    /// Another socket has been taken.
+    @Test func aRefusedSocketDoesNotActForTheSession() async throws {
+        try await TestPort.run { port in
+            let (client, id, password) = try await begin(port)
+            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let socket = try await port.client()
+            _ = try await socket.upgrade("v=5&ns=n&s=\(id)")
+            #expect(try await socket.message() == #"{"t":"c","d":{"t":"a","d":{}}}"#)
+            func beRefused() async throws {
+                let other = try await port.client()
+                _ = try await other.upgrade("v=5&ns=n&s=\(id)")
+                #expect(try await other.message() == #"{"t":"c","d":{"t":"r","d":"h"}}"#)
+                #expect(try await other.frame().opcode == 8)
+                try await other.sendFrame("", opcode: 8)
+                try await other.waitForEnd()
+            }
+            try await beRefused()
+            try await socket.sendFrame(#"{"t":"c","d":{"t":"a","d":{}}}"#)
+            let last = try await client.ask("GET", base + poll(0, #"{"t":"c","d":{"t":"n","d":{}}}"#))
+            #expect(last.body.contains(#"{"t":"c","d":{"t":"n","d":{}}}"#))
+            try await beRefused()
             #expect(try await socket.request(3, "s", "{}").count == 1)
         }
     }

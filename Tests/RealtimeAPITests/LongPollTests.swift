@@ -10,6 +10,7 @@ import TextFormats
             switch action {
             case .answer(let poll, let script): "\(poll): \(String(decoding: script, as: UTF8.self))"
             case .receive(let message): "receive \(String(decoding: message, as: UTF8.self))"
+            case .read(let text): "read \(LongPollConnection.decode(text)?.count ?? -1)"
             case .end: "end"
             case .switchTransport: "switch"
             }
@@ -96,7 +97,14 @@ import TextFormats
         _ = polling.send(Array("1".utf8))
         _ = polling.send(Array("2".utf8))
         #expect(polling.end() == [])
-        #expect(lines(polling.poll(2, [])) == [#"2: parent.window["pLPCommand7"]("close",1);"#])
+        // The next poll has what waits.
+        let rest = #"2: parent.window["pRTLPCB7"](2,[2]);parent.window["pLPCommand7"]("close",2);"#
+        #expect(lines(polling.poll(2, [])) == [rest])
+        #expect(lines(polling.poll(3, [])) == [#"3: parent.window["pLPCommand7"]("close",2);"#])
+        var aborted = started()
+        _ = aborted.send(Array("1".utf8))
+        #expect(aborted.abort() == [])
+        #expect(lines(aborted.poll(2, [])) == [#"2: parent.window["pLPCommand7"]("close");"#])
         var held = started()
         _ = held.poll(1, [])
         #expect(lines(held.end()) == [#"1: parent.window["pLPCommand7"]("close");"#])
@@ -135,6 +143,55 @@ import TextFormats
         #expect(lines(polling.poll(3, [])) == [#"3: parent.window["pLPCommand7"]("close",1);"#])
     }
 
+    /// A push has answered the poll that came with the last message.
+    @Test func aWebSocketTakesOverWithoutAPoll() {
+        var polling = started()
+        #expect(polling.offerUpgrade() == true)
+        _ = polling.poll(1, segments(#"{"t":"c","d":{"t":"n","d":{}}}"#, from: 0))
+        _ = polling.send(Array("1".utf8))
+        _ = polling.send(Array("2".utf8))
+        #expect(polling.confirmUpgrade() == [.switchTransport])
+        let rest = #"parent.window["pRTLPCB7"](2,[2,{"t":"c","d":{"t":"n","d":{}}}]);"#
+        #expect(lines(polling.poll(2, [])) == [#"2: \#(rest)parent.window["pLPCommand7"]("close",2);"#])
+    }
+
+    @Test func whatIsBehindALargeMessageWaits() {
+        var polling = started()
+        let large = String(repeating: "x", count: 100_000)
+        var pieces = segments(large, from: 0, count: 3)
+        pieces += segments("a", from: 3)
+        #expect(lines(polling.poll(1, pieces)) == ["read 100000"])
+        #expect(polling.heldBytes > 130_000)
+        #expect(lines(polling.poll(2, segments("b", from: 4))) == ["1: "])
+        #expect(lines(polling.didRead()) == ["receive a", "receive b"])
+        #expect(polling.heldBytes == 0)
+        var ended = started()
+        _ = ended.poll(1, pieces)
+        _ = ended.end()
+        #expect(ended.didRead() == [])
+        #expect(ended.heldBytes == 0)
+    }
+
+    @Test func theClientsPiecesAreCounted() {
+        var polling = started()
+        _ = polling.poll(1, [.init(number: 5, count: 1, data: "aaaa"), .init(number: 5, count: 1, data: "bb")])
+        #expect(polling.heldBytes == 2)
+        _ = polling.poll(2, [.init(number: 0, count: 2, data: "cccc")])
+        #expect(polling.heldBytes == 6)
+        _ = polling.end()
+        #expect(polling.heldBytes == 0)
+    }
+
+    @Test func whileReadingPausesPollsAreHeld() {
+        var polling = started()
+        #expect(polling.setReading(false) == [])
+        #expect(polling.poll(1, []) == [])
+        #expect(polling.poll(2, segments("a", from: 0)).count == 1)
+        #expect(lines(polling.poll(3, [])) == ["1: "])
+        #expect(lines(polling.setReading(true)) == ["2: "])
+        #expect(polling.isPolled)
+    }
+
     @Test func aWebSocketThatClosesEarlyChangesNothing() {
         var polling = started()
         #expect(polling.offerUpgrade() == true)
@@ -146,8 +203,8 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ("start=t&ser=1&cb=7&v=5&ns=n", LongPollRequest.start(callback: "7", formerSession: nil)),
-        ("start=t&cb=12&ls=F", .start(callback: "12", formerSession: "F")),
+        ("start=t&ser=1&cb=7&v=5&ns=n", LongPollRequest.start(callback: "7")),
+        ("start=t&cb=12&ls=F", .start(callback: "12")),
         ("start=t", .invalid), ("start=t&cb=", .invalid), ("start=t&cb=1);alert(1", .invalid),
         ("start=t&cb=x", .invalid),
         ("id=I&pw=P&ser=9", .poll(id: "I", password: "P", [])),

@@ -112,6 +112,7 @@ import Testing
                     case .poll(_, _, let segments) = LongPollRequest(parameters)
                 else { continue }
                 _ = polling.poll(poll, segments)
+                if random.once(in: 3) { _ = polling.setReading(random.once(in: 2)) }
                 if random.once(in: 3) { _ = polling.send(Array("1".utf8)) }
                 if random.once(in: 5) { _ = polling.offerUpgrade() }
                 if random.once(in: 5) { _ = polling.confirmUpgrade() }

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 @testable import RealtimeAPI
 import RealtimeModel
+import Sharing
 import StrictJSON
 import TestSupport
 import Testing
@@ -249,6 +250,69 @@ import Testing
             #expect(upload.body == #"{"status":"ok"}"#)
             #expect(try await event(stream) == "cancel\ndata: null")
             #expect(try await self.stream(port, "/a.json").answer().status == 401)
+        }
+    }
+
+    @Test func streamsThatFailEndWithoutAnEvent() async throws {
+        try await TestPort.run { port in
+            let stream = try await stream(port, "/a.json")
+            #expect(try await event(stream).hasPrefix("put"))
+            port.service.memory("n").endListens(.unavailable("later"))
+            // The last chunk.
+            #expect(try await stream.text(through: "0\r\n\r\n") == "\r\n0\r\n\r\n")
+        }
+    }
+
+    @Test func whatStreamsHoldIsBounded() async throws {
+        let budget = MemoryBudget(total: 800_000)
+        try await TestPort.run {
+            $0.answers = budget
+            $0.limits.unreadPushBytes = 1 << 30
+        } _: { port in
+            let slow = try await port.client(isReading: false)
+            try await slow.send("GET /.json HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n")
+            while port.service.memory("n").listenCount == 0 { await Task.yield() }
+            let writer = try await port.client()
+            let text = String(repeating: "x", count: 50_000)
+            var number = 0
+            while port.service.memory("n").listenCount == 1, number < 1_000 {
+                number += 1
+                _ = try await writer.ask("PUT", "/x.json?print=silent", body: "\"\(number)\(text)\"")
+            }
+            #expect(port.service.memory("n").listenCount == 0)
+            #expect(budget.figures.used == 0)
+            #expect(budget.figures.peak > 100_000)
+        }
+    }
+
+    @Test func aTokenMayEndAtAnyTime() async throws {
+        try await TestPort.run { port in
+            let stream = try await stream(port, "/u.json?auth=u.9300000000000000")
+            #expect(try await event(stream).hasPrefix("put"))
+            _ = try await port.client().ask("PUT", "/u.json", body: "1")
+            #expect(try await event(stream).hasPrefix("put"))
+        }
+    }
+
+    @Test func anAnswerThatIsTakenSlowlyIsSentWhole() async throws {
+        try await TestPort.run { port in
+            let slow = try await port.client(isReading: false)
+            let text = String(repeating: "x", count: 8_000_000)
+            let head = "PUT /a.json HTTP/1.1\r\nHost: h\r\nContent-Length: \(text.utf8.count + 2)\r\n\r\n"
+            try await slow.send(head + "\"\(text)\"")
+            // The answer's head comes once its end is handed over too.
+            _ = try await slow.readSome()
+            try await port.sweep(after: .zero)
+            // More than the system keeps for the connection.
+            while try await slow.readSome() < 5_000_000 {}
+            try await port.sweep(after: .seconds(70))
+            try await port.sweep(after: .seconds(100))
+            try await slow.startReading()
+            #expect(try await slow.answer().body.utf8.count == text.utf8.count + 2)
+            // It is idle now.
+            try await port.sweep(after: .seconds(101))
+            try await port.sweep(after: .seconds(300))
+            try await slow.waitForEnd()
         }
     }
 

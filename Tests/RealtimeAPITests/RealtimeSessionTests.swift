@@ -200,6 +200,34 @@ import Testing
             ])
     }
 
+    /// The client would give a listen that is revoked up for good.
+    @Test func aListenThatFailsEndsTheConnection() {
+        var script = SessionScript()
+        _ = script.ask(1, "q", #"{"p":"/a","h":""}"#)
+        _ = script.began(1, "null")
+        _ = script.ask(2, "q", #"{"p":"/b","h":""}"#)
+        _ = script.began(2, "null")
+        #expect(
+            script.received(.ended(.unavailable("later")), of: 1) == [
+                "cancel 1", "cancel 2", "token ends never", "close",
+            ])
+    }
+
+    @Test func longQueriesAreRefused() {
+        var script = SessionScript()
+        let text = String(repeating: "z", count: 16_384)
+        for action in ["q", "n", "g"] {
+            #expect(
+                script.ask(1, action, #"{"p":"/a","q":{"zzz":"\#(text)","l":1},"t":1,"h":""}"#)
+                    == [Self.refused(1, "failed", "The query has more than 16384 bytes.")])
+        }
+    }
+
+    @Test func listensOfOnePathHaveHashesOfTheirOwn() {
+        let keys = (1...1_000).map { ListenKey(path: .root, query: RealtimeQuery(limit: .first($0))) }
+        #expect(Set(keys.map(\.hashValue)).count > 900)
+    }
+
     @Test func aListenThatIsSentTwiceReplacesTheFirst() {
         var script = SessionScript()
         _ = script.ask(1, "q", #"{"p":"/a","h":""}"#)
@@ -322,6 +350,35 @@ import Testing
         let actions = script.answered(1, .done)
         #expect(actions.count == 4)
         #expect(actions.last == "read")
+    }
+
+    @Test func readingPausesWhileAnswersWait() {
+        var limits = RealtimeConnectionLimits()
+        limits.unreadAnswerBytes = 100
+        var script = SessionScript(limits: limits)
+        #expect(script.hasUnreadAnswers(bytes: 100) == [])
+        #expect(script.hasUnreadAnswers(bytes: 101) == ["pause"])
+        // Requests that end don't change that.
+        #expect(script.ask(1, "s", "{}") == [Self.ok(1)])
+        #expect(script.hasUnreadAnswers(bytes: 51) == [])
+        #expect(script.hasUnreadAnswers(bytes: 50) == ["read"])
+    }
+
+    @Test func theDatabaseHoldsWritesBeyondTheEnd() {
+        var script = SessionScript()
+        _ = script.ask(1, "p", #"{"p":"a","d":1}"#)
+        let bytes = script.session.requestBytes
+        #expect(bytes > 0)
+        _ = script.ask(2, "g", #"{"p":"a"}"#)
+        #expect(script.session.requestBytes > bytes)
+        _ = script.session.end()
+        #expect(script.session.requestBytes == bytes)
+        #expect(script.answered(1, .done) == [])
+        #expect(script.session.requestBytes == 0)
+        var reading = SessionScript()
+        _ = reading.ask(1, "q", #"{"p":"a","h":""}"#)
+        _ = reading.session.end()
+        #expect(reading.session.requestBytes == 0)
     }
 
     @Test func theEndCancelsListens() {

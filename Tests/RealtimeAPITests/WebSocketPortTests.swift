@@ -1,6 +1,7 @@
 import NIOCore
 @testable import RealtimeAPI
 import RealtimeModel
+import Sharing
 import StrictJSON
 import TestSupport
 import Testing
@@ -38,10 +39,6 @@ import Testing
             400
         ),
         (
-            "GET /.ws?v=5 HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-            400
-        ),
-        (
             "GET /.ws?v=5&ns=n HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: short\r\nSec-WebSocket-Version: 13\r\n\r\n",
             400
         ),
@@ -52,6 +49,17 @@ import Testing
             let client = try await port.client()
             try await client.send(request)
             #expect(try await client.answer().status == status)
+        }
+    }
+
+    @Test(arguments: ["n", nil]) func theDatabaseOfARequestWithoutNameIsTheDefault(name: String?) async throws {
+        try await TestPort.run {
+            $0.defaultDatabase = name
+        } _: { port in
+            let client = try await port.client()
+            #expect(try await client.upgrade("v=5").hasPrefix(name == nil ? "HTTP/1.1 400 " : "HTTP/1.1 101 "))
+            let polling = try await port.client()
+            #expect(try await polling.ask("GET", "/.lp?start=t&cb=7&v=5").status == (name == nil ? 400 : 200))
         }
     }
 
@@ -234,6 +242,78 @@ import Testing
             #expect(
                 try await client.message()
                     == #"{"t":"d","d":{"a":"ac","b":{"s":"expired_token","d":"Auth token is expired"}}}"#)
+            #expect(try await client.frame().opcode == 8)
+        }
+    }
+
+    @Test func aTokenMayEndAtAnyTime() async throws {
+        try await TestPort.run { port in
+            let client = try await port.socket().client
+            for seconds in [9_300_000_000_000_000, -9_300_000_000_000_000, Int64.max - 1_700_000_000] {
+                let answer = try await client.request(1, "auth", #"{"cred":"u.\#(seconds)"}"#)
+                #expect(answer.last?.contains(#""s":"ok""#) == true)
+                guard seconds > 0 else { return }
+            }
+        }
+    }
+
+    @Test(arguments: [(5, 4_999, 1), (5, 5_000, nil), (4, 9_999, nil), (90_000, 0, 86_400_000), (-9, 0, nil)])
+    func timeOfATokenThatIsLeft(end: Int64, now: Int64, milliseconds: Int64?) {
+        #expect(TokenTime.left(until: end, now: now) == milliseconds.map { .milliseconds($0) })
+        #expect(TokenTime.left(until: .max, now: now) == .milliseconds(86_400_000 - now % 1000))
+        #expect(TokenTime.left(until: .min, now: now) == nil)
+    }
+
+    /// The users behind one address don't share what the address may hold.
+    @Test func whatAUserHasNotReadIsTheUsers() async throws {
+        let budget = MemoryBudget(total: 1_600_000)
+        try await TestPort.run {
+            $0.answers = budget
+        } _: { port in
+            let slow = try await port.socket().client
+            _ = try await slow.request(1, "auth", #"{"cred":"u.999"}"#)
+            _ = try await slow.request(2, "q", #"{"p":"/","h":""}"#)
+            try await slow.stopReading()
+            let writer = try await port.socket().client
+            let text = String(repeating: "x", count: 50_000)
+            var number = 0
+            while port.service.memory("n").listenCount == 1 {
+                number += 1
+                _ = try await writer.request(number, "p", #"{"p":"/x","d":"\#(number)\#(text)"}"#)
+            }
+            // All that haven't signed in may hold half.
+            #expect(budget.figures.peak > 800_000)
+        }
+    }
+
+    /// Its requests wait, so it isn't read: it can't show that it lives.
+    @Test func aClientThatTakesNothingIsClosed() async throws {
+        try await TestPort.run {
+            $0.limits.waitingRequests = 1
+        } _: { port in
+            let text = String(repeating: "x", count: 8_000_000)
+            _ = try await port.socket().client.request(1, "p", #"{"p":"/x","d":"\#(text)"}"#)
+            let slow = try await port.client(isReading: false)
+            try await slow.startReading()
+            _ = try await slow.upgrade()
+            _ = try await slow.message()
+            try await slow.stopReading()
+            try await slow.say(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/x","h":""}}}"#)
+            while port.service.memory("n").listenCount == 0 { await Task.yield() }
+            try await slow.say(#"{"t":"d","d":{"r":2,"a":"g","b":{"p":"/x"}}}"#)
+            // What it is sent fills its socket at first.
+            for minute in 0..<9 { try await port.sweep(after: .seconds(Int64(minute) * 60)) }
+            // Unless it has noticed already.
+            try? await slow.startReading()
+            try await slow.waitForEnd()
+        }
+    }
+
+    @Test func aListenThatFailsEndsTheConnection() async throws {
+        try await TestPort.run { port in
+            let client = try await port.socket().client
+            _ = try await client.request(1, "q", #"{"p":"/","h":""}"#)
+            port.service.memory("n").endListens(.unavailable("later"))
             #expect(try await client.frame().opcode == 8)
         }
     }

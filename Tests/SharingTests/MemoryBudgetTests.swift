@@ -65,6 +65,23 @@ import Testing
         #expect(isTaken)
     }
 
+    @Test func whatGrowsAndShrinksIsHeldRoughly() {
+        let budget = MemoryBudget(total: 1_600_000)
+        var held = HeldMemory(budget, address: 1)
+        // A little isn't worth it, and beyond what a stranger may hold it is the user's.
+        for (bytes, user, expected) in [
+            (65_536, nil, 0), (65_537, nil, 65_537), (600_000, nil, 600_000), (900_000, nil, nil),
+            (900_000, 7, 900_000), (840_000, nil, 900_000), (500_000, nil, 500_000), (1, nil, 1), (0, nil, 0),
+        ] as [(Int, UInt64?, Int?)] {
+            let isHeld = held.adjust(to: bytes, identify: { user.map { .user($0) } })
+            #expect(isHeld == (expected != nil))
+            if let expected { #expect(budget.figures.used == expected && held.bytes == expected) }
+        }
+        // All of it is given back to whom it was taken from.
+        let isLeft = budget.take(600_000, for: .user(7)) && budget.take(500_000, for: .stranger(1))
+        #expect(isLeft)
+    }
+
     @Test func nothingIsLostOverManyTurns() {
         var random = SeededGenerator(seed: 7)
         let budget = MemoryBudget(total: 10_000)

@@ -19,7 +19,12 @@ final class RealtimeConnection: @unchecked Sendable {
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
     private var reads: [RealtimeSession.OperationID: OperationCancellation] = [:]
     private var tokenEnd: Scheduled<Void>?
+    /// The key of a server that is connected.
+    private var serverKey: String?
+    /// What the client hasn't taken.
     private var held: HeldMemory?
+    /// Messages whose requests aren't answered.
+    private var heldRequests: HeldMemory?
     private var mustFlush = false
     private var end = End.open
 
@@ -55,6 +60,7 @@ final class RealtimeConnection: @unchecked Sendable {
         opening.verifiesApps = loop.parts.credentials.verifyApp != nil
         session = RealtimeSession(id: key.session, opening, limits: loop.parts.limits)
         held = loop.parts.answers.map { HeldMemory($0, address: address) }
+        heldRequests = loop.parts.bodies.map { HeldMemory($0, address: address) }
     }
 
     // MARK: Beginning and end
@@ -69,8 +75,12 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Goes on with another transport.
     func replaceTransport(_ transport: any RealtimeTransport) {
         self.transport = transport
+        transport.setReading(session.isReading)
         pump()
     }
+
+    /// Who holds the memory of what is sent to the client; nil for the client's address.
+    var memoryHolder: MemoryBudget.Holder? { session.principal.memoryHolder }
 
     /// The client has left, or is disconnected.
     ///
@@ -88,8 +98,9 @@ final class RealtimeConnection: @unchecked Sendable {
             value?.stream.cancel()
             value = nil
             outbox.removeAll()
-            held?.release()
             transport = nil
+            // Of the requests only what the database still has is held.
+            _ = hold()
             endIfReady()
         }
     }
@@ -97,7 +108,6 @@ final class RealtimeConnection: @unchecked Sendable {
     private func endIfReady() {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
-        loop.parts.polls.remove(key.session)
         database.endSession(key.session, of: client) { [key, sessions = loop.parts.sessions] in
             sessions.remove(key)
             for completion in waiting { completion() }
@@ -108,6 +118,9 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// - Parameter bytes: a message of the client.
     func receive(_ message: RealtimeMessage, bytes: Int) { perform(session.receive(message, bytes: bytes)) }
+
+    /// Whether the client has sent much more although reading has paused.
+    var isOverfull: Bool { session.isOverfull }
 
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
         if case .push(let push) = event {
@@ -131,7 +144,10 @@ final class RealtimeConnection: @unchecked Sendable {
                 loop.parts.credentials.bearer(
                     of: token, override: override, allowsOwner: allowsOwner
                 ) { [self] result in
-                    loop.post { self.perform(self.session.verified(id, result)) }
+                    loop.post {
+                        if case .success(let bearer) = result { self.serverKey = bearer.serverKey }
+                        self.perform(self.session.verified(id, result))
+                    }
                 }
             case .verifyApp(let id, let token):
                 loop.parts.credentials.verifyApp?(token) { [self] isValid in
@@ -202,8 +218,8 @@ final class RealtimeConnection: @unchecked Sendable {
         endIfReady()
     }
 
-    /// The client has come back with another connection.
-    private func disconnect(_ completion: @escaping @Sendable () -> Void) {
+    /// The client has come back with another connection, or the port stops.
+    func disconnect(_ completion: @escaping @Sendable () -> Void) {
         transport?.abort()
         finish(completion)
     }
@@ -219,20 +235,39 @@ final class RealtimeConnection: @unchecked Sendable {
         _ id: RealtimeSession.OperationID, _ listens: [RealtimeSession.ListenID], _ principal: RealtimePrincipal
     ) {
         let open = listens.compactMap { self.listens[$0] }
-        let counter = Countdown(open.count) { [self] in
+        let chains = min(open.count, Self.authorizedTogether)
+        let counter = Countdown(chains) { [self] in
             loop.post { self.perform(self.session.authorized(id)) }
         }
-        for listen in open { listen.authorize(as: principal) { counter.countDown() } }
+        for chain in 0..<chains { Self.authorize(open, from: chain, principal) { counter.countDown() } }
+    }
+
+    /// Not all at once: their reads would leave no place for others.
+    private static func authorize(
+        _ listens: [any RealtimeListening], from index: Int, _ principal: RealtimePrincipal,
+        _ completion: @escaping @Sendable () -> Void
+    ) {
+        guard index < listens.count else { return completion() }
+        listens[index].authorize(as: principal) {
+            authorize(listens, from: index + authorizedTogether, principal, completion)
+        }
+    }
+
+    private static let authorizedTogether = 64
+
+    /// Ends the session if its token's key was revoked.
+    func endIfRevoked() {
+        guard let serverKey, loop.parts.credentials.isRevoked(serverKey) else { return }
+        perform(session.tokenEnded())
     }
 
     private func setTokenEnd(_ time: Int64?) {
         tokenEnd?.cancel()
         tokenEnd = nil
         guard let time else { return }
-        // A day at most: the clock may be set meanwhile.
-        let wait = min(max(time * 1000 - loop.parts.now(), 0), 86_400_000)
-        tokenEnd = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(wait)) { [self] in
-            guard loop.parts.now() >= time * 1000 else { return setTokenEnd(time) }
+        let wait = TokenTime.left(until: time, now: loop.parts.now()) ?? .zero
+        tokenEnd = loop.eventLoop.assumeIsolated().scheduleTask(in: wait) { [self] in
+            guard TokenTime.left(until: time, now: loop.parts.now()) == nil else { return setTokenEnd(time) }
             perform(session.tokenEnded())
         }
     }
@@ -246,21 +281,23 @@ final class RealtimeConnection: @unchecked Sendable {
             return flushLater()
         }
         outbox.append(.push(push, tag: tag, bytes: push.frameBytes(tag: tag)))
-        let waiting = outbox.waitingPushBytes
-        if waiting > loop.parts.limits.unreadPushBytes || !hold(waiting) {
-            transport?.abort()
-            finish()
-        }
+        if outbox.waitingPushBytes > loop.parts.limits.unreadPushBytes || !hold() { breakOff() }
     }
 
-    /// Counts what waits for the client among what waits for all.
-    private func hold(_ bytes: Int) -> Bool {
-        guard var held, bytes - held.bytes > Self.leastHeld else { return true }
-        defer { self.held = held }
-        return held.take(bytes - held.bytes) { nil }
+    /// Counts the client's requests, and what waits for it, among what there is for all.
+    ///
+    /// - Returns: false if it is too much.
+    private func hold() -> Bool {
+        let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes
+        guard held?.adjust(to: unread, identify: { memoryHolder }) ?? true else { return false }
+        return heldRequests?.adjust(to: session.requestBytes, identify: { memoryHolder }) ?? true
     }
 
-    private static let leastHeld = 65_536
+    /// Ends the connection at once. What its client was to be sent is lost; it comes back for it.
+    private func breakOff() {
+        transport?.abort()
+        finish()
+    }
 
     /// The client takes more.
     func transportIsReady() { pump() }
@@ -280,11 +317,14 @@ final class RealtimeConnection: @unchecked Sendable {
             }
             mustFlush = true
         }
-        if outbox.isEmpty { held?.release() }
         readValue()
         if mustFlush { flushLater() }
+        if !hold(), transport != nil { return breakOff() }
         // What is sent of it is in the socket's buffer, up to its mark.
-        let more = session.setBackedUp(value != nil || outbox.waitingValueBytes > loop.parts.limits.waitingValueBytes)
+        let waiting = outbox.waitingValueBytes + outbox.waitingMessageBytes
+        let more =
+            session.setBackedUp(value != nil || waiting > loop.parts.limits.waitingValueBytes)
+            + session.setUnreadAnswers(bytes: outbox.waitingMessageBytes)
         if !more.isEmpty { perform(more) }
     }
 
@@ -326,8 +366,9 @@ final class RealtimeConnection: @unchecked Sendable {
         mustFlush = true
         switch part {
         case .success(let part?):
-            if open.collected == nil { transport.sendPart(part) } else { open.collected?.append(contentsOf: part) }
+            open.collected?.append(contentsOf: part)
             value = open
+            if open.collected == nil { transport.sendPart(part) }
         case .success(nil):
             value = nil
             if let collected = open.collected {
@@ -338,8 +379,7 @@ final class RealtimeConnection: @unchecked Sendable {
             }
         case .failure:
             // A part of the message is sent already.
-            transport.abort()
-            return finish()
+            return breakOff()
         }
         pump()
     }

@@ -24,6 +24,7 @@ final class RealtimeLoop: @unchecked Sendable {
     private var taken: Deque<Item> = []
     private var sockets: [ObjectIdentifier: WebSocketHandler] = [:]
     private var requests: [ObjectIdentifier: RESTConnection] = [:]
+    private var polls: [ObjectIdentifier: PollSession] = [:]
     /// Connections with messages that aren't handed over yet.
     private var unflushed: [RealtimeConnection] = []
     private var flushing: [RealtimeConnection] = []
@@ -113,23 +114,33 @@ final class RealtimeLoop: @unchecked Sendable {
 
     func remove(_ connection: RESTConnection) { requests[ObjectIdentifier(connection)] = nil }
 
+    func add(_ session: PollSession) { polls[ObjectIdentifier(session)] = session }
+
+    func remove(_ session: PollSession) { polls[ObjectIdentifier(session)] = nil }
+
     var connectionCount: Int { sockets.count + requests.count }
 
+    /// Whether one more session may poll. It has a connection only at times, but takes as much as one.
+    var hasRoomForPolling: Bool { !isStopping && polls.count < parts.port.connections }
+
     /// Looks for clients that are silent. Called every few seconds.
-    func sweep() {
-        let now = eventLoop.now
+    func sweep(now: NIODeadline) {
         for socket in Array(sockets.values) { socket.look(now: now) }
         for connection in Array(requests.values) { connection.look(now: now) }
+        for session in parts.sessions.all where session.loop === self { session.endIfRevoked() }
     }
 
     /// Ends what is idle. Requests under way end first.
     func beginStopping() {
         isStopping = true
         for socket in Array(sockets.values) { socket.close() }
+        for session in Array(polls.values) { session.stop() }
         for connection in Array(requests.values) { connection.beginStopping() }
     }
 
+    /// Ends all connections and sessions.
     func closeAll() {
+        for session in parts.sessions.all where session.loop === self { session.disconnect {} }
         for socket in Array(sockets.values) { socket.abort() }
         for connection in Array(requests.values) { connection.abort() }
     }

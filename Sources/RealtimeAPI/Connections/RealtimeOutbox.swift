@@ -2,7 +2,8 @@ import DequeModule
 
 /// What one client is sent and hasn't taken yet, in order.
 ///
-/// A pure state machine. Pushes are counted while they wait: the client of a connection that holds too many is too slow.
+/// A pure state machine. All is counted while it waits: the client of a connection that holds too many pushes is too slow, and
+/// one that doesn't take its answers isn't read.
 struct RealtimeOutbox {
     enum Item: Equatable {
         case message([UInt8])
@@ -14,6 +15,8 @@ struct RealtimeOutbox {
 
     private var items: Deque<Item> = []
     private(set) var waitingPushBytes = 0
+    /// Answers and other messages.
+    private(set) var waitingMessageBytes = 0
     /// What was read for the client and waits.
     private(set) var waitingValueBytes = 0
 
@@ -36,15 +39,20 @@ struct RealtimeOutbox {
         case .value(_, .bytes(let bytes), _): waitingValueBytes += factor * bytes.count
         // More of it is in a file.
         case .value(_, .stream, _): waitingValueBytes += factor * Self.streamBytes
-        case .message, .end: break
+        case .message(let message): waitingMessageBytes += factor * (message.count + Self.messageOverhead)
+        case .end: break
         }
     }
+
+    /// What a message takes beside its text.
+    private static let messageOverhead = 64
 
     private static let streamBytes = 1024 * 1024
 
     mutating func removeAll() {
         items = []
         waitingPushBytes = 0
+        waitingMessageBytes = 0
         waitingValueBytes = 0
     }
 }

@@ -16,5 +16,7 @@ final class RealtimeSessions: Sendable {
     /// Whether all sessions have ended, with all that was registered for their ends.
     var isEmpty: Bool { connections.withLock { $0.isEmpty } }
 
+    var all: [RealtimeConnection] { connections.withLock { Array($0.values) } }
+
     subscript(key: Key) -> RealtimeConnection? { connections.withLock { $0[key] } }
 }

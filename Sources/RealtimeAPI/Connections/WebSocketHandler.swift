@@ -40,12 +40,19 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private var fragments: ByteBuffer?
     /// Messages behind a large one that is being read on another thread.
     private var waiting: Deque<Received>?
+    /// The bytes of that one and those behind it.
+    private var unreadBytes = 0
     private var isSessionReading = true
     private var isChannelReading = true
     private var held: HeldMemory?
     private var state = State.open
     private var lastRead: NIODeadline
     private var hasPinged = false
+    /// The client's last ping that isn't answered: the client takes nothing.
+    private var unansweredPing: ByteBuffer?
+    /// What the client hadn't taken, and when that last changed.
+    private var unsent = 0
+    private var lastTaken: NIODeadline
 
     /// A larger frame than this is that of no client: those of SDKs have at most 48 KiB.
     static let maxFrameBytes = 1024 * 1024
@@ -65,6 +72,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         assembler = FrameAssembler(maxMessageBytes: loop.parts.limits.messageBytes)
         held = loop.parts.bodies.map { HeldMemory($0, address: address) }
         lastRead = loop.eventLoop.now
+        lastTaken = lastRead
     }
 
     /// Runs a body on the socket's loop, at once if that is the current one.
@@ -93,9 +101,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         state = .closed
         loop.remove(self)
         loop.endBatch()
-        held?.release()
-        fragments = nil
-        waiting = nil
+        discard()
         onReceiver { $0.socketClosed() }
     }
 
@@ -108,7 +114,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         case .connectionClose:
             if state == .open { write(opcode: 0x8, ByteBuffer()) }
             return abort()
-        case .ping: return write(opcode: 0xA, frame.unmaskedData)
+        case .ping: return answer(ping: frame.unmaskedData)
         case .pong: return
         case .text, .continuation, .binary: break
         default: return close(.protocolError)
@@ -116,6 +122,13 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         guard state == .open else { return }
         guard frame.maskKey != nil, frame.opcode != .binary else { return close(.protocolError) }
         receive(frame)
+    }
+
+    /// Only the last of several pings must be answered (RFC 6455, section 5.5.3). So a client that takes nothing has no more
+    /// than one answer waiting.
+    private func answer(ping: ByteBuffer) {
+        guard channel.isWritable else { return unansweredPing = ping }
+        write(opcode: 0xA, ping)
     }
 
     private func receive(_ frame: WebSocketFrame) {
@@ -137,11 +150,11 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         case .incomplete: hold()
         case .keepAlive: break
         case .message(let message):
-            held?.release()
             handle(.message(message))
+            hold()
         case .tooLarge(let request?):
-            held?.release()
             handle(.tooLarge(request))
+            hold()
         case .invalid(.emptyFrame): close(.protocolError)
         case .tooLarge(nil), .invalid(.messageTooLarge): closeForSize()
         }
@@ -151,13 +164,11 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         close(.messageTooLarge, "a message may have \(loop.parts.limits.messageBytes) bytes")
     }
 
-    /// Counts the parts of messages that have come among those of all connections.
+    /// Counts the parts of messages that have come, and the messages that aren't read yet, among those of all connections.
     private func hold() {
-        let bytes = assembler.heldBytes + (fragments?.readableBytes ?? 0)
-        guard var held, bytes - held.bytes > Self.smallMessage else { return }
-        let isHeld = held.take(bytes - held.bytes) { nil }
-        self.held = held
-        if !isHeld { close(.unexpectedServerError) }
+        guard state == .open else { return }
+        let bytes = assembler.heldBytes + (fragments?.readableBytes ?? 0) + unreadBytes
+        if held?.adjust(to: bytes, identify: { nil }) == false { close(.unexpectedServerError) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -175,6 +186,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private func handle(_ received: Received) {
         if waiting != nil {
             waiting?.append(received)
+            if case .message(let message) = received { unreadBytes += message.readableBytes }
             return
         }
         switch received {
@@ -184,6 +196,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
             deliver(Self.read(message), bytes: message.readableBytes)
         case .message(let message):
             waiting = []
+            unreadBytes = message.readableBytes
             updateReading()
             loop.parts.longWork.add { [self] in
                 let read = Self.read(message)
@@ -198,11 +211,26 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private func deliver(_ message: RealtimeMessage, bytes: Int) { onReceiver { $0.receive(message, bytes: bytes) } }
 
-    private func goOn(after read: RealtimeMessage, bytes: Int) {
-        guard state == .open, let messages = waiting else { return }
+    /// Nothing more is received. A message that is being read is in memory until it is read.
+    private func discard() {
+        fragments = nil
         waiting = nil
+        _ = held?.adjust(to: unreadBytes) { nil }
+    }
+
+    private func goOn(after read: RealtimeMessage, bytes: Int) {
+        guard state == .open, let messages = waiting else {
+            unreadBytes = 0
+            held?.release()
+            return
+        }
+        waiting = nil
+        // From here on the session holds it.
+        unreadBytes = 0
+        hold()
         deliver(read, bytes: bytes)
         for message in messages { handle(message) }
+        hold()
         updateReading()
     }
 
@@ -221,7 +249,12 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { onReceiver { $0.socketIsReady() } }
+        guard context.channel.isWritable else { return }
+        if let ping = unansweredPing {
+            unansweredPing = nil
+            write(opcode: 0xA, ping)
+        }
+        onReceiver { $0.socketIsReady() }
     }
 
     private func write(opcode: UInt8, _ content: ByteBuffer) {
@@ -239,9 +272,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private func close(_ code: WebSocketErrorCode, _ reason: String = "") {
         guard state == .open else { return }
         state = .closing
-        fragments = nil
-        waiting = nil
-        held?.release()
+        discard()
         var content = ByteBuffer()
         content.write(webSocketErrorCode: code)
         content.writeString(reason)
@@ -257,8 +288,12 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         channel.close(promise: nil)
     }
 
-    /// Looks whether the client is there.
+    /// Looks whether the client is there, and takes what it is sent.
     func look(now: NIODeadline) {
+        let unsent = (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        if unsent == 0 || unsent != self.unsent { lastTaken = now }
+        self.unsent = unsent
+        if now - lastTaken > loop.parts.port.idle { return abort() }
         let silence = now - lastRead
         // A client that isn't read can't be heard.
         guard isChannelReading else { return lastRead = now }

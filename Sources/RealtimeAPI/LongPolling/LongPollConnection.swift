@@ -14,6 +14,9 @@ struct LongPollConnection {
         case answer(PollID, [UInt8])
         /// Hands a message of the client to the session.
         case receive([UInt8])
+        /// Reads a large message by ``LongPollConnection/decode(_:)``, calls ``LongPollConnection/didRead()``, and hands it to
+        /// the session before what that returns is done.
+        case read(String)
         /// Ends the session.
         case end
         /// A WebSocket takes over: what the session sends from now on goes there.
@@ -34,8 +37,12 @@ struct LongPollConnection {
     /// The client's messages so far.
     private var nextSegment = 0
     private var early: [Int: LongPollRequest.Segment] = [:]
+    private var earlyBytes = 0
     private var message = ""
     private var missingSegments = 0
+    /// Of a large message that is being read. What comes behind it waits, so that messages keep their order.
+    private var readingBytes = 0
+    private var isPaused = false
     /// What isn't sent yet.
     private var messages: [[UInt8]] = []
     private var nextResponse = 0
@@ -44,6 +51,8 @@ struct LongPollConnection {
 
     /// A client has two requests at a time.
     private static let maxEarlySegments = 512
+    /// Messages up to this are read at once.
+    private static let smallMessage = 64 * 1024
 
     init(callback: String, maxMessageBytes: Int = RealtimeLimits.maxSocketWriteBytes) {
         self.callback = callback
@@ -51,6 +60,9 @@ struct LongPollConnection {
     }
 
     var isPolled: Bool { !held.isEmpty }
+
+    /// The bytes of the client's messages that the session doesn't have yet.
+    var heldBytes: Int { earlyBytes + message.utf8.count + readingBytes }
 
     /// The bytes that wait for a poll.
     private(set) var waitingBytes = 0
@@ -64,13 +76,25 @@ struct LongPollConnection {
 
     /// A poll has come.
     mutating func poll(_ id: PollID, _ segments: [LongPollRequest.Segment]) -> [Action] {
-        guard !isEnded else { return [.answer(id, closing())] }
-        // The client waits for a free request before it sends more: one held is enough.
-        var actions = held.map { Action.answer($0, []) }
-        held = [id]
+        guard !isEnded else { return [.answer(id, lastMessages())] }
+        held.append(id)
+        var actions = releasePolls()
         guard receive(segments, &actions) else { return actions + end() + [.end] }
         flush(&actions)
         return actions
+    }
+
+    /// The client waits for a free request before it sends more, and has two: one is held. While nothing more is to be read,
+    /// both are, until one of them is held for long enough.
+    private mutating func releasePolls() -> [Action] {
+        let excess = held.prefix(max(held.count - (isPaused ? 2 : 1), 0))
+        held.removeFirst(excess.count)
+        return excess.map { .answer($0, []) }
+    }
+
+    mutating func setReading(_ isReading: Bool) -> [Action] {
+        isPaused = !isReading
+        return releasePolls()
     }
 
     /// A poll is held for long enough: proxies and browsers end those that take longer.
@@ -87,22 +111,49 @@ struct LongPollConnection {
 
     /// - Returns: false if the client breaks the protocol, or a bound.
     private mutating func receive(_ segments: [LongPollRequest.Segment], _ actions: inout [Action]) -> Bool {
-        for segment in segments where segment.number >= nextSegment { early[segment.number] = segment }
+        for segment in segments where segment.number >= nextSegment {
+            let former = early.updateValue(segment, forKey: segment.number)
+            earlyBytes += segment.data.utf8.count - (former?.data.utf8.count ?? 0)
+        }
         guard early.count <= Self.maxEarlySegments else { return false }
-        while let segment = early.removeValue(forKey: nextSegment) {
+        return join(&actions)
+    }
+
+    private mutating func join(_ actions: inout [Action]) -> Bool {
+        while readingBytes == 0, let segment = early.removeValue(forKey: nextSegment) {
             nextSegment += 1
+            earlyBytes -= segment.data.utf8.count
             if missingSegments == 0 { missingSegments = segment.count }
             missingSegments -= 1
             guard message.utf8.count + segment.data.utf8.count <= maxMessageBytes / 3 * 4 + 4 else { return false }
             message += segment.data
             guard missingSegments == 0 else { continue }
-            // Padding is written as dots.
-            let text = message.replacing(".", with: "=")
+            let text = message
             message = ""
-            guard let bytes = Base64.decodeAnyAlphabet(text) else { return false }
+            if text.utf8.count > Self.smallMessage {
+                readingBytes = text.utf8.count
+                actions.append(.read(text))
+                continue
+            }
+            guard let bytes = Self.decode(text) else { return false }
             if !control(bytes, &actions) { actions.append(.receive(bytes)) }
         }
         return true
+    }
+
+    /// - Returns: A message as the client wrote it; nil if it isn't validly encoded.
+    static func decode(_ text: String) -> [UInt8]? {
+        // Padding is written as dots.
+        Base64.decodeAnyAlphabet(text.replacing(".", with: "="))
+    }
+
+    /// A large message is read.
+    mutating func didRead() -> [Action] {
+        readingBytes = 0
+        guard !isEnded else { return [] }
+        var actions: [Action] = []
+        guard join(&actions) else { return actions + end() + [.end] }
+        return actions
     }
 
     /// - Returns: whether the message was one for the transport.
@@ -132,14 +183,28 @@ struct LongPollConnection {
         actions.append(.answer(poll, takeMessages()))
     }
 
-    /// Ends the session. A held poll, or the next one, says so.
+    /// Ends the session. A held poll, or the next one, says so after the messages that wait.
     mutating func end() -> [Action] {
         guard !isEnded else { return [] }
         isEnded = true
+        early = [:]
+        earlyBytes = 0
+        message = ""
         defer { held = [] }
         guard let last = held.last else { return [] }
+        return held.dropLast().map { .answer($0, []) } + [.answer(last, lastMessages())]
+    }
+
+    /// Ends the session without the messages that wait.
+    mutating func abort() -> [Action] {
+        messages = []
+        waitingBytes = 0
+        return end()
+    }
+
+    private mutating func lastMessages() -> [UInt8] {
         let rest = takeMessages()
-        return held.dropLast().map { .answer($0, []) } + [.answer(last, rest + closing())]
+        return rest + closing()
     }
 
     // MARK: Upgrade

@@ -12,7 +12,7 @@ enum LongPollRequest: Equatable {
     }
 
     /// - Parameter callback: what the page's functions end with.
-    case start(callback: String, formerSession: String?)
+    case start(callback: String)
     case poll(id: String, password: String, [Segment])
     /// A frame that the page has as long as its client is open.
     case frame
@@ -23,7 +23,7 @@ enum LongPollRequest: Equatable {
 
 extension LongPollRequest {
     /// More don't fit a URL.
-    private static let maxSegments = 256
+    static let maxSegments = 256
 
     init(_ parameters: URLParameters) {
         if parameters["start"] == "t" {
@@ -34,7 +34,7 @@ extension LongPollRequest {
                 self = .invalid
                 return
             }
-            self = .start(callback: callback, formerSession: parameters["ls"])
+            self = .start(callback: callback)
             return
         }
         guard let id = parameters["id"], let password = parameters["pw"] else {

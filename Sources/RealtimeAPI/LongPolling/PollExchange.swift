@@ -37,11 +37,15 @@ final class PollExchange: RESTExchange {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let send: @Sendable ([UInt8]) -> Void = { script in loop.post { exchange.value.send(script) } }
         switch LongPollRequest(parameters) {
-        case .start(let callback, _):
+        case .start(let callback):
             let opening = try SessionOpening(head, parameters, loop.parts)
-            let connection = opening.connection(on: loop, address: connection.address)
-            let session = PollSession(connection, callback: callback, password: SessionOpening.randomID())
-            loop.parts.polls.add(session)
+            guard loop.hasRoomForPolling else {
+                throw RESTRefusal(503, "The server has too many connections at the moment.")
+            }
+            let address = connection.address
+            let session = PollSession(
+                opening.connection(on: loop, address: address), callback: callback,
+                password: SessionOpening.randomID(), address: address)
             session.start(send)
         case .poll(let id, let password, let segments):
             guard let leave = loop.parts.polls[id]?.poll(password: password, segments, send) else { throw Self.unknown }

@@ -1,5 +1,6 @@
 import NIOCore
 import RealtimeModel
+import Sharing
 
 /// A session that polls: holds its polls, and switches to a WebSocket once its client does.
 ///
@@ -10,34 +11,44 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     private var polling: LongPollConnection
     private var answers: [LongPollConnection.PollID: @Sendable ([UInt8]) -> Void] = [:]
     private var lastPoll: LongPollConnection.PollID = 0
+    /// Ends the session if its client doesn't poll, and removes it once it has ended.
     private var silence: Scheduled<Void>?
     private var collected: [UInt8] = []
     /// The WebSocket that takes over, or has done so.
     private var socket: WebSocketTransport?
     private var isSwitched = false
+    /// Whether the session, which polls no more, is removed after a time.
+    private var isLeaving = false
     /// Messages that came by the WebSocket before the last one by poll.
     private var early: [(message: RealtimeMessage, bytes: Int)] = []
     private var earlyBytes = 0
+    /// What came of messages that the session doesn't have yet.
+    private var heldReceived: HeldMemory?
+    /// What the client hasn't fetched.
+    private var heldUnsent: HeldMemory?
 
     private var loop: RealtimeLoop { connection.loop }
 
-    init(_ connection: RealtimeConnection, callback: String, password: String) {
+    init(_ connection: RealtimeConnection, callback: String, password: String, address: UInt64) {
         self.connection = connection
         self.password = password
-        polling = LongPollConnection(callback: callback, maxMessageBytes: connection.loop.parts.limits.messageBytes)
+        let parts = connection.loop.parts
+        polling = LongPollConnection(callback: callback, maxMessageBytes: parts.limits.messageBytes)
+        heldReceived = parts.bodies.map { HeldMemory($0, address: address) }
+        heldUnsent = parts.answers.map { HeldMemory($0, address: address) }
     }
 
-    // MARK: Requests. Called on any thread.
+    // MARK: Requests. Called on any thread, but for the first.
 
-    /// The first request.
+    /// The first request. Called on the session's loop.
     ///
     /// - Parameter answer: receives the script, on any thread.
     func start(_ answer: @escaping @Sendable ([UInt8]) -> Void) {
-        loop.post { [self] in
-            connection.begin(self)
-            answer(polling.start(id: connection.key.session, password: password))
-            waitForPoll()
-        }
+        loop.parts.polls.add(self)
+        loop.add(self)
+        connection.begin(self)
+        answer(polling.start(id: connection.key.session, password: password))
+        waitForPoll()
     }
 
     /// - Returns: A function to call when the poll's connection closes; nil if the password is wrong.
@@ -51,7 +62,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             let poll = lastPoll
             id.value = poll
             answers[poll] = answer
-            silence?.cancel()
+            if !polling.isEnded { silence?.cancel() }
             perform(polling.poll(poll, segments))
             // What didn't fit the answers before may now be sent.
             if !isSwitched { connection.transportIsReady() }
@@ -76,36 +87,102 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         guard password == self.password else { return false }
         loop.post { [self] in
             guard !isSwitched else { return }
-            perform(polling.end() + [.end])
+            breakOff()
+            remove()
         }
         return true
     }
 
+    /// The port stops. Called on the session's loop.
+    func stop() {
+        guard !isSwitched else { return }
+        perform(polling.end() + [.end])
+    }
+
     /// A session whose client doesn't poll any more ends.
     private func waitForPoll() {
+        guard !polling.isEnded else { return }
         silence?.cancel()
         silence = nil
-        guard !polling.isPolled, !isSwitched, !polling.isEnded else { return }
+        guard !polling.isPolled else { return }
         silence = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.parts.port.pollSilence) { [self] in
-            perform(polling.end() + [.end])
+            breakOff()
+            remove()
         }
     }
 
+    /// An ended session stays as long as the polls that may be on their way: their answers have the last messages, and say that
+    /// it has ended.
+    private func waitForLastPolls() {
+        silence?.cancel()
+        silence = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.parts.port.pollSilence) { [self] in remove() }
+    }
+
+    /// Ends the session without what waits for its client.
+    private func breakOff() {
+        collected = []
+        perform(polling.abort() + [.end])
+    }
+
+    private func remove() {
+        silence?.cancel()
+        silence = nil
+        loop.parts.polls.remove(connection.key.session)
+        loop.remove(self)
+        _ = polling.abort()
+        heldUnsent?.release()
+    }
+
     private func perform(_ actions: [LongPollConnection.Action]) {
+        // What the session answers to the last message by poll goes to the WebSocket.
+        if actions.contains(.switchTransport) { switchOutput() }
         for action in actions {
             switch action {
             case .answer(let poll, let script):
                 answers.removeValue(forKey: poll)?(script)
                 waitForPoll()
-            case .receive(let bytes):
-                let message = bytes.withUnsafeBytes { RealtimeMessage(parsing: $0) }
-                connection.receive(message, bytes: bytes.count)
+            case .receive(let bytes): receive(RealtimeMessage(bytes), bytes.count)
+            case .read(let text):
+                loop.parts.longWork.add { [self] in
+                    let message = LongPollConnection.decode(text).map { (RealtimeMessage($0), $0.count) }
+                    loop.post { self.didRead(message) }
+                }
             case .end:
-                silence?.cancel()
                 connection.finish()
                 socket?.abort()
-            case .switchTransport: switchTransport()
+            case .switchTransport: receiveEarly()
             }
+        }
+        if polling.isEnded, !isLeaving {
+            isLeaving = true
+            waitForLastPolls()
+        }
+        hold()
+    }
+
+    private func didRead(_ message: (RealtimeMessage, Int)?) {
+        let more = polling.didRead()
+        guard let (message, bytes) = message else { return perform(polling.end() + [.end]) }
+        // From here on the session holds it.
+        hold()
+        receive(message, bytes)
+        perform(more)
+    }
+
+    private func receive(_ message: RealtimeMessage, _ bytes: Int) {
+        connection.receive(message, bytes: bytes)
+        // It has been asked to wait by polls that aren't answered.
+        if connection.isOverfull, !isSwitched { breakOff() }
+    }
+
+    /// Counts what is in memory for the client among what is for all, and ends the session if it is too much.
+    private func hold() {
+        let isHeld =
+            heldReceived?.adjust(to: polling.heldBytes + earlyBytes, identify: { connection.memoryHolder }) ?? true
+        let unsent = polling.waitingBytes + collected.count
+        guard isHeld, heldUnsent?.adjust(to: unsent, identify: { connection.memoryHolder }) ?? true else {
+            if !polling.isEnded { breakOff() }
+            return
         }
     }
 
@@ -120,7 +197,10 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
 
     func beginParts(units: Int) { collected = [] }
 
-    func sendPart(_ part: [UInt8]) { collected += part }
+    func sendPart(_ part: [UInt8]) {
+        collected += part
+        hold()
+    }
 
     func endParts() {
         let message = collected
@@ -130,11 +210,17 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
 
     func flush() {}
 
-    func setReading(_ isReading: Bool) { socket?.setReading(isReading) }
+    func setReading(_ isReading: Bool) {
+        socket?.setReading(isReading)
+        perform(polling.setReading(isReading))
+    }
 
     func close() { perform(polling.end()) }
 
-    func abort() { perform(polling.end()) }
+    func abort() {
+        collected = []
+        perform(polling.abort())
+    }
 
     // MARK: Upgrade
 
@@ -147,13 +233,16 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         return true
     }
 
-    private func switchTransport() {
+    private func switchOutput() {
         guard let socket else { return }
         isSwitched = true
-        silence?.cancel()
         connection.replaceTransport(socket)
+    }
+
+    private func receiveEarly() {
         let messages = early
         early = []
+        earlyBytes = 0
         for (message, bytes) in messages { connection.receive(message, bytes: bytes) }
     }
 
@@ -161,14 +250,19 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         if isSwitched { return connection.receive(message, bytes: bytes) }
         switch message {
         case .ping:
-            socket?.send(ServerMessage.control("o"))
-            socket?.flush()
+            // A client that takes nothing isn't answered: nothing else bounds these answers.
+            guard let socket, socket.isReady else { return }
+            socket.send(ServerMessage.control("o"))
+            socket.flush()
         case .switchTransport: perform(polling.confirmUpgrade())
         case .invalid: socket?.abort()
         default:
             early.append((message, bytes))
             earlyBytes += bytes
-            if earlyBytes > loop.parts.limits.messageBytes { socket?.abort() }
+            let limits = loop.parts.limits
+            // Reading goes on once the session has them.
+            if early.count > limits.waitingRequests || earlyBytes > limits.waitingBytes { socket?.setReading(false) }
+            hold()
         }
     }
 
@@ -180,8 +274,14 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         if isSwitched { return connection.finish() }
         socket = nil
         early = []
+        earlyBytes = 0
         polling.withdrawUpgrade()
+        hold()
     }
+}
+
+extension RealtimeMessage {
+    fileprivate init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { RealtimeMessage(parsing: $0) } }
 }
 
 /// A value that one call sets on a loop and a later one reads there.

@@ -35,6 +35,7 @@ extension ListenKey: Hashable {
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(path)
+        hasher.combine(query)
         hasher.combine(tag)
     }
 }

@@ -5,6 +5,9 @@ import StrictJSON
 struct RequestReader {
     private let body: MessageMembers
 
+    /// Keys of a path and a bound fit several times.
+    private static let maxQueryBytes = 16 * 1024
+
     /// - Parameter body: nil if the message has none.
     init(_ body: UnsafeRawBufferPointer?) throws(RealtimeServiceError) {
         guard let body, let members = try? MessageMembers(text: body) else {
@@ -84,6 +87,10 @@ struct RequestReader {
 
     /// - Returns: nil if the request has none, or one that asks for nothing but the value as it is.
     private func query() throws(RealtimeServiceError) -> RealtimeQuery? {
+        // A listen keeps the text.
+        guard body["q"]?.count ?? 0 <= Self.maxQueryBytes else {
+            throw .failed("The query has more than \(Self.maxQueryBytes) bytes.")
+        }
         let json: JSONValue?
         do throws(JSONError) { json = try body.value("q") } catch { throw .query(.notAnObject) }
         guard let json, !json.isNull else { return nil }

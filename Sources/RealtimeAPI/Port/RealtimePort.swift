@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// All are served by NIO's own pipeline. A connection stays on one event loop, where its session is a state machine; no request
 /// or push starts a task.
 package final class RealtimePort: Service {
-    private let loops: [RealtimeLoop]
+    let loops: [RealtimeLoop]
     private let channel: any Channel
     private let grace: TimeAmount
 
@@ -64,7 +64,7 @@ package final class RealtimePort: Service {
         let sweeps = loops.map { loop in
             loop.eventLoop.scheduleRepeatedTask(
                 initialDelay: Self.sweepInterval, delay: Self.sweepInterval
-            ) { _ in loop.sweep() }
+            ) { _ in loop.sweep(now: loop.eventLoop.now) }
         }
         try await gracefulShutdown()
         for sweep in sweeps { sweep.cancel() }

@@ -10,7 +10,9 @@ struct SessionOpening {
     init(_ head: HTTPRequestHead, _ parameters: URLParameters, _ parts: RealtimeParts) throws(RESTRefusal) {
         guard parameters["v"] == "5" else { throw RESTRefusal(400, "The protocol's version is 5.") }
         let host = head.headers.first(name: "Host") ?? ""
-        guard let name = try DatabaseName(parameters["ns"], host: host)?.name else { throw DatabaseName.missing }
+        guard let name = try DatabaseName(parameters["ns"], host: host)?.name ?? parts.defaultDatabase else {
+            throw DatabaseName.missing
+        }
         do throws(RealtimeServiceError) { database = try parts.service.database(name) } catch {
             throw RESTRefusal(error)
         }

@@ -61,20 +61,20 @@ final class WebSocketUpgrade: RESTExchange {
         let host = opening.opening.host
         try connection.upgrade(headers) { [loop] channel in
             guard let known else {
-                let socket = WebSocketHandler(channel, to: RefusedSocket(), on: loop, address: address, loop: loop)
+                let socket = WebSocketHandler(channel, to: OfferedSocket(), on: loop, address: address, loop: loop)
                 return (socket, { Self.sendBack(WebSocketTransport(socket, channel), to: host) })
             }
-            let socket = WebSocketHandler(channel, to: known, on: known.connection.loop, address: address, loop: loop)
+            let receiver = OfferedSocket()
+            let sessionLoop = known.connection.loop
+            let socket = WebSocketHandler(channel, to: receiver, on: sessionLoop, address: address, loop: loop)
             let transport = WebSocketTransport(socket, channel)
-            return (socket, { Self.offer(transport, to: known, host) })
-        }
-    }
-
-    private static func offer(_ transport: WebSocketTransport, to session: PollSession, _ host: String) {
-        session.connection.loop.post {
-            guard session.offer(transport) else { return sendBack(transport, to: host) }
-            transport.send(ServerMessage.control("a"))
-            transport.flush()
+            let offer: @Sendable () -> Void = {
+                guard receiver.offer(transport, to: known) else { return Self.sendBack(transport, to: host) }
+                transport.send(ServerMessage.control("a"))
+                transport.flush()
+            }
+            // Before any message of the socket is received, on its session's loop.
+            return (socket, { if sessionLoop === loop { offer() } else { sessionLoop.post(offer) } })
         }
     }
 
@@ -98,9 +98,23 @@ final class WebSocketUpgrade: RESTExchange {
     }
 }
 
-/// A WebSocket whose session doesn't exist.
-final class RefusedSocket: SocketReceiver {
-    func receive(_ message: RealtimeMessage, bytes: Int) {}
-    func socketIsReady() {}
-    func socketClosed() {}
+/// A WebSocket that names a session which polls. The session has nothing to do with it unless it takes it.
+///
+/// `@unchecked Sendable`: it is used on its session's loop only.
+final class OfferedSocket: SocketReceiver, @unchecked Sendable {
+    /// Nil if there is no such session, or if it has another socket.
+    private var session: PollSession?
+
+    /// - Returns: whether the session takes the socket.
+    func offer(_ transport: WebSocketTransport, to session: PollSession) -> Bool {
+        guard session.offer(transport) else { return false }
+        self.session = session
+        return true
+    }
+
+    func receive(_ message: RealtimeMessage, bytes: Int) { session?.receive(message, bytes: bytes) }
+
+    func socketIsReady() { session?.socketIsReady() }
+
+    func socketClosed() { session?.socketClosed() }
 }

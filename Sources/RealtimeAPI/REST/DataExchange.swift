@@ -68,7 +68,7 @@ final class DataExchange: ValueStreamOwner {
             }
         }
         guard case .success(let bearer)? = bearer else { return .stranger(connection.address) }
-        return bearer.principal.holder(at: connection.address)
+        return bearer.principal.memoryHolder ?? .stranger(connection.address)
     }
 
     func clientIsReady() {
@@ -296,7 +296,7 @@ final class DataExchange: ValueStreamOwner {
         _ path: RealtimePath, _ request: RESTRequest, _ database: any RealtimeDatabase,
         _ bearer: RealtimeCredentials.Bearer
     ) {
-        let stream = ValueStream(path, form: request.form, until: bearer.until, connection)
+        let stream = ValueStream(path, form: request.form, until: bearer, connection)
         self.stream = stream
         let listen = RealtimeListen(path, query: request.query, form: request.form, requiresIndex: true)
         stream.begin(listen, database, bearer.principal)

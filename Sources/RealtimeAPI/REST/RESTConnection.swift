@@ -334,6 +334,9 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
             if deadline == .distantFuture { deadline = now + loop.parts.port.idle }
         } else if case .answering = state {
             deadline = .distantFuture
+        } else if unsent != lastUnsent, case .idle = state {
+            // It takes the end of an answer, however long that takes.
+            deadline = now + loop.parts.port.idle
         }
         if deadline <= now { context.close(promise: nil) }
     }

@@ -2,6 +2,7 @@ import DequeModule
 import NIOCore
 import NIOHTTP1
 import RealtimeModel
+import Sharing
 import StrictJSON
 
 /// A value and its changes as server-sent events.
@@ -24,27 +25,34 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
 
     private let path: RealtimePath
     private let form: RealtimeForm
-    /// When the client's token ends, in seconds since 1970.
-    private let until: Int64?
+    /// Who listens, and until when.
+    private let bearer: RealtimeCredentials.Bearer
     private let connection: RESTConnection
     private let loop: RealtimeLoop
     private var state = State.starting
     private var listening: (any RealtimeListening)?
     private var items: Deque<Item> = []
     private var pushBytes = 0
+    /// What the client hasn't taken.
+    private var held: HeldMemory?
+    private var holder: MemoryBudget.Holder?
     private var isReading = false
     private var keepAlive: RepeatedTask?
     private var tokenEnd: Scheduled<Void>?
 
-    init(_ path: RealtimePath, form: RealtimeForm, until: Int64?, _ connection: RESTConnection) {
+    init(
+        _ path: RealtimePath, form: RealtimeForm, until bearer: RealtimeCredentials.Bearer, _ connection: RESTConnection
+    ) {
         self.path = path
         self.form = form
-        self.until = until
+        self.bearer = bearer
         self.connection = connection
         loop = connection.loop
+        held = loop.parts.answers.map { HeldMemory($0, address: connection.address) }
     }
 
     func begin(_ listen: RealtimeListen, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal) {
+        holder = principal.memoryHolder
         listening = database.listen(listen, as: principal, for: connection.client, to: self)
     }
 
@@ -63,7 +71,11 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
             connection.flush()
             begin(start)
         case (.open, .push(let push)): send(push)
-        case (.open, .ended): finish(with: "cancel", "null")
+        case (.open, .ended(.permissionDenied)): finish(with: "cancel", "null")
+        // The client would give a cancelled stream up for good. Now it connects again.
+        case (.open, .ended):
+            listening = nil
+            stop()
         case (.ended, _), (.starting, .push), (.open, .began): break
         }
     }
@@ -84,12 +96,21 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
         keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { [weak self] _ in
             self?.showLife()
         }
-        guard let until else { return }
-        let wait = min(max(until * 1000 - loop.parts.now(), 0), 86_400_000 * 365)
-        tokenEnd = eventLoop.scheduleTask(in: .milliseconds(wait)) { [weak self] in
-            self?.finish(with: "auth_revoked", "credential is no longer valid")
+        if let until = bearer.until { waitForTokenEnd(until) }
+    }
+
+    private func waitForTokenEnd(_ until: Int64) {
+        let wait = TokenTime.left(until: until, now: loop.parts.now()) ?? .zero
+        tokenEnd = loop.eventLoop.scheduleTask(in: wait) { [weak self] in
+            guard let self, self.state == .open else { return }
+            guard TokenTime.left(until: until, now: self.loop.parts.now()) == nil else {
+                return self.waitForTokenEnd(until)
+            }
+            self.endWithToken()
         }
     }
+
+    private func endWithToken() { finish(with: "auth_revoked", "credential is no longer valid") }
 
     private func send(_ push: RealtimePush) {
         // Without priorities, their changes aren't seen.
@@ -113,7 +134,9 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
     }
 
     private func showLife() {
-        guard state == .open, items.isEmpty else { return }
+        guard state == .open else { return }
+        if let key = bearer.serverKey, loop.parts.credentials.isRevoked(key) { return endWithToken() }
+        guard items.isEmpty else { return }
         append(ByteBuffer(string: "event: keep-alive\ndata: null\n\n"), isPush: false)
     }
 
@@ -123,7 +146,9 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
         items.append(.event(event, isPush: isPush))
         if isPush { pushBytes += event.readableBytes }
         pump()
-        if pushBytes > loop.parts.limits.unreadPushBytes {
+        guard state == .open else { return }
+        let isHeld = held?.adjust(to: pushBytes, identify: { holder }) ?? true
+        if !isHeld || pushBytes > loop.parts.limits.unreadPushBytes {
             // The client reads too slowly.
             cancel()
             connection.breakOff()
@@ -138,6 +163,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
             case .event(let event, let isPush):
                 items.removeFirst()
                 if isPush { pushBytes -= event.readableBytes }
+                if items.isEmpty { held?.release() }
                 connection.sendPart(event)
             case .content(let stream):
                 isReading = true
@@ -189,5 +215,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
         tokenEnd?.cancel()
         for case .content(let stream) in items { stream.cancel() }
         items = []
+        pushBytes = 0
+        held?.release()
     }
 }

@@ -9,10 +9,13 @@ package struct RealtimeCredentials: Sendable {
         package var principal: RealtimePrincipal
         /// Seconds since 1970; nil if it doesn't expire, as in development.
         package var until: Int64?
+        /// The id of a server's key that has signed the token: once that is revoked, the token has ended.
+        package var serverKey: String?
 
-        package init(_ principal: RealtimePrincipal, until: Int64? = nil) {
+        package init(_ principal: RealtimePrincipal, until: Int64? = nil, serverKey: String? = nil) {
             self.principal = principal
             self.until = until
+            self.serverKey = serverKey
         }
     }
 
@@ -22,6 +25,8 @@ package struct RealtimeCredentials: Sendable {
     package var verify: @Sendable (_ token: String, _ completion: @escaping Completion) -> Void
     /// Verifies an app's App Check token; nil to demand none of apps. Admins need none.
     package var verifyApp: (@Sendable (_ token: String?, _ completion: @escaping @Sendable (Bool) -> Void) -> Void)?
+    /// Whether a server's key was revoked. Asked from time to time for as long as its bearers are connected.
+    package var isRevoked: @Sendable (_ serverKey: String) -> Bool = { _ in false }
     /// Whether the token `owner` is the admin's.
     package var isDevelopment: Bool
 
@@ -50,7 +55,7 @@ package struct RealtimeCredentials: Sendable {
             completion(
                 result.flatMap { bearer in
                     guard bearer.principal.isAdmin else { return .failure(.permissionDenied) }
-                    return .success(Bearer(override.principal, until: bearer.until))
+                    return .success(Bearer(override.principal, until: bearer.until, serverKey: bearer.serverKey))
                 })
         }
     }

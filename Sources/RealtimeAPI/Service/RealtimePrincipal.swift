@@ -1,4 +1,4 @@
-import Sharing
+package import Sharing
 package import StrictJSON
 
 /// In whose name a request is made.
@@ -10,12 +10,12 @@ package enum RealtimePrincipal: Hashable, Sendable {
 
     package var isAdmin: Bool { self == .admin }
 
-    /// Who holds memory that is used on the principal's behalf.
-    ///
-    /// - Parameter address: a number that stands for the address of its client.
-    func holder(at address: UInt64) -> MemoryBudget.Holder {
-        guard case .client(let auth) = self else { return .host }
-        return auth?.uid.map { .user(id: $0) } ?? .stranger(address)
+    /// Who holds the memory of what is sent in this name; nil for clients that haven't signed in.
+    package var memoryHolder: MemoryBudget.Holder? {
+        switch self {
+        case .admin: .host
+        case .client(let auth): auth?.uid.map { .user(id: $0) }
+        }
     }
 }
 

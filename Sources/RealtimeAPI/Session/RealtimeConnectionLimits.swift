@@ -12,6 +12,8 @@ package struct RealtimeConnectionLimits: Hashable, Sendable {
     /// The bytes of pushes that a client hasn't read yet. Beyond it the connection closes, and the client comes back with the
     /// hashes of what it has. Initial data and gets don't count: they are read as the client takes them.
     package var unreadPushBytes = 4 * 1024 * 1024
+    /// The bytes of answers that a client hasn't read yet. Beyond it, reading pauses.
+    package var unreadAnswerBytes = 256 * 1024
     /// The bytes of values that were read and that the client hasn't taken. Beyond it nothing more is read for it.
     package var waitingValueBytes = 1024 * 1024
     /// Reads under way together.

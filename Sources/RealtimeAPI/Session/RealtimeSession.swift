@@ -67,7 +67,9 @@ struct RealtimeSession {
     private var listens: [ListenID: Listen] = [:]
     private var listenIDs: [ListenKey: ListenID] = [:]
     private var lastListenID: ListenID = 0
-    private var isReading = true
+    private(set) var isReading = true
+    /// Whether so many answers wait for the client that no more of it is read.
+    private var hasUnreadAnswers = false
     private(set) var isClosed = false
 
     /// - Parameter id: unguessable: a client that knows it can end the session.
@@ -94,7 +96,7 @@ struct RealtimeSession {
     mutating func end() -> [Action] {
         guard !isClosed else { return [] }
         isClosed = true
-        requests.removeAll()
+        requests.end()
         let open = listens.keys.sorted()
         listens = [:]
         listenIDs = [:]
@@ -129,6 +131,23 @@ struct RealtimeSession {
         return isBackedUp ? [] : goOn()
     }
 
+    /// - Parameter bytes: of the answers that the client hasn't taken. Each of its messages may add to them, so no more is
+    ///   read while there are too many.
+    mutating func setUnreadAnswers(bytes: Int) -> [Action] {
+        let isUnread = bytes > (hasUnreadAnswers ? limits.unreadAnswerBytes / 2 : limits.unreadAnswerBytes)
+        guard !isClosed, isUnread != hasUnreadAnswers else { return [] }
+        hasUnreadAnswers = isUnread
+        var actions: [Action] = []
+        updateReading(&actions)
+        return actions
+    }
+
+    /// The bytes of the client's messages whose requests aren't answered.
+    var requestBytes: Int { requests.bytes }
+
+    /// Whether the client has sent much more although reading has paused.
+    var isOverfull: Bool { !isClosed && requests.isOverfull }
+
     /// Sends the answers that wait for no earlier one, and begins the requests that needn't wait.
     private mutating func goOn() -> [Action] {
         var actions: [Action] = []
@@ -137,11 +156,15 @@ struct RealtimeSession {
             begin(next, &actions)
             reply(&actions)
         }
-        if isReading ? requests.isFull : requests.hasRoom {
-            isReading.toggle()
-            actions.append(.setReading(isReading))
-        }
+        updateReading(&actions)
         return actions
+    }
+
+    private mutating func updateReading(_ actions: inout [Action]) {
+        let mayRead = !hasUnreadAnswers && (isReading ? !requests.isFull : requests.hasRoom)
+        guard mayRead != isReading else { return }
+        isReading = mayRead
+        actions.append(.setReading(mayRead))
     }
 
     private mutating func begin(_ next: RequestQueue.Started, _ actions: inout [Action]) {
@@ -180,7 +203,11 @@ struct RealtimeSession {
 
     /// The database has answered a request.
     mutating func answered(_ id: OperationID, _ answer: RequestAnswer) -> [Action] {
-        guard !isClosed, requests.answer(id, answer) else { return [] }
+        guard !isClosed else {
+            requests.remove(id)
+            return []
+        }
+        guard requests.answer(id, answer) else { return [] }
         return goOn()
     }
 
@@ -275,10 +302,12 @@ struct RealtimeSession {
             listens[id] = nil
             listenIDs[key] = nil
             return answered(operation, .failure(error))
-        case (.open(let key), .ended):
+        case (.open(let key), .ended(.permissionDenied)):
             listens[id] = nil
             listenIDs[key] = nil
             return [.send(ServerMessage.revoked(key))]
+        // The client would give a revoked listen up for good. Now it comes back with the hash of what it has.
+        case (.open, .ended): return end() + [.close]
         case (_, .push), (.open, .began): return []
         }
     }

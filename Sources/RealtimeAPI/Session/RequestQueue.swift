@@ -24,6 +24,8 @@ struct RequestQueue {
         var number: Int64?
         var kind: RealtimeRequest.Kind
         var bytes: Int
+        /// Whether the database holds the message's values until it has answered.
+        var isHeldByDatabase: Bool
         /// Nil until the answer is known. It waits for those before it.
         var answer: RequestAnswer?
     }
@@ -41,6 +43,15 @@ struct RequestQueue {
 
     /// Whether no more should be read for now.
     var isFull: Bool { waiting.count >= limits.waitingRequests || waitingBytes >= limits.waitingBytes }
+
+    /// Whether more waits than can have been on its way when reading paused: a client that polls has two requests at a time.
+    var isOverfull: Bool {
+        waiting.count > limits.waitingRequests + 2 * LongPollRequest.maxSegments
+            || waitingBytes > 2 * limits.waitingBytes
+    }
+
+    /// The bytes of messages whose requests aren't answered.
+    var bytes: Int { waitingBytes + runningBytes }
 
     /// Whether reading may go on.
     var hasRoom: Bool { waiting.count <= limits.waitingRequests / 2 && waitingBytes <= limits.waitingBytes / 2 }
@@ -61,8 +72,15 @@ struct RequestQueue {
         waiting.removeFirst()
         waitingBytes -= next.bytes
         lastID += 1
+        let isHeldByDatabase: Bool
+        switch next.request {
+        case .write, .onDisconnect: isHeldByDatabase = true
+        default: isHeldByDatabase = false
+        }
         running.append(
-            Running(id: lastID, number: next.number, kind: next.request.kind, bytes: next.bytes, answer: nil))
+            Running(
+                id: lastID, number: next.number, kind: next.request.kind, bytes: next.bytes,
+                isHeldByDatabase: isHeldByDatabase, answer: nil))
         runningBytes += next.bytes
         return Started(id: lastID, number: next.number, request: next.request)
     }
@@ -94,11 +112,19 @@ struct RequestQueue {
         return (first.number, answer)
     }
 
-    mutating func removeAll() {
+    /// Forgets all requests but those whose values the database still holds: ``remove(_:)`` forgets them once it has
+    /// answered.
+    mutating func end() {
         waiting = []
         waitingBytes = 0
-        running = []
-        runningBytes = 0
+        running.removeAll { !$0.isHeldByDatabase || $0.answer != nil }
+        runningBytes = running.reduce(0) { $0 + $1.bytes }
+    }
+
+    /// Forgets a request that is under way.
+    mutating func remove(_ id: OperationID) {
+        guard let index = running.firstIndex(where: { $0.id == id }) else { return }
+        runningBytes -= running.remove(at: index).bytes
     }
 }
 

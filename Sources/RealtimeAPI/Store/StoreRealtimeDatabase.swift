@@ -46,7 +46,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
 
     /// Who holds what is read.
     func holder(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> MemoryBudget.Holder {
-        principal.holder(at: client.address)
+        principal.memoryHolder ?? .stranger(client.address)
     }
 
     // MARK: Turns

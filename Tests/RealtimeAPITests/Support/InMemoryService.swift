@@ -170,6 +170,16 @@ final class InMemoryDatabase: RealtimeDatabase {
         }
     }
 
+    /// Ends all listens, as for a database that fails.
+    func endListens(_ error: RealtimeServiceError) {
+        state.withLock { state in
+            for listening in state.listens.values {
+                notifier.async { listening.listener.receive(.ended(error)) }
+            }
+            state.listens = [:]
+        }
+    }
+
     private func revoke(_ listening: InMemoryListening, _ state: inout State) {
         guard state.listens.removeValue(forKey: ObjectIdentifier(listening)) != nil else { return }
         notifier.async { listening.listener.receive(.ended(.permissionDenied)) }

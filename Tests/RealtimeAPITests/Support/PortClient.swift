@@ -38,6 +38,15 @@ actor PortClient {
 
     func close() async throws { try await channel.close() }
 
+    /// Takes some of what has come, for a client that doesn't read by itself.
+    ///
+    /// - Returns: the bytes that were taken so far and not used.
+    func readSome() async throws -> Int {
+        channel.read()
+        try await more()
+        return buffer.readableBytes
+    }
+
     func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
 
     func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }

@@ -29,6 +29,8 @@ struct SessionScript {
 
     mutating func isBackedUp(_ isBackedUp: Bool) -> [String] { Self.lines(session.setBackedUp(isBackedUp)) }
 
+    mutating func hasUnreadAnswers(bytes: Int) -> [String] { Self.lines(session.setUnreadAnswers(bytes: bytes)) }
+
     mutating func verified(_ id: Int64, _ principal: RealtimePrincipal, until: Int64? = nil) -> [String] {
         Self.lines(session.verified(id, .success(.init(principal, until: until))))
     }

@@ -45,6 +45,24 @@ final class TestPort: Sendable {
         try await port.port.stop()
     }
 
+    /// Looks at all connections, as happens every few seconds.
+    ///
+    /// - Parameter time: how much later than now it seems to be.
+    func sweep(after time: TimeAmount) async throws {
+        for loop in port.loops {
+            try await loop.eventLoop.submit { loop.sweep(now: .now() + time) }.get()
+        }
+    }
+
+    /// The sessions that haven't ended.
+    var sessionCount: Int { port.loops.first?.parts.sessions.all.count ?? 0 }
+
+    /// Stops the port, and returns the number of sessions that are still there.
+    func stop() async throws -> Int {
+        try await port.stop()
+        return sessionCount
+    }
+
     func client(isReading: Bool = true) async throws -> PortClient {
         try await PortClient(port: number, isReading: isReading)
     }

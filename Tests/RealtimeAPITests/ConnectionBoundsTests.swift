@@ -1,0 +1,240 @@
+import Dispatch
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOWebSocket
+import RealtimeModel
+import Sharing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RealtimeAPI
+
+/// What one connection may hold.
+@Suite(.endsHangs) struct ConnectionBoundsTests {
+    private static func parts(
+        _ service: any RealtimeService = InMemoryService(), bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil
+    ) -> RealtimeParts {
+        RealtimeParts(
+            service: service, credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) },
+            bodies: bodies, answers: answers, now: { 0 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    // MARK: Sessions
+
+    /// A client that takes nothing.
+    private final class StuckTransport: RealtimeTransport {
+        var isReading = true
+        var isAborted = false
+        var isReady: Bool { false }
+
+        func send(_ message: [UInt8]) {}
+        func send(_ push: RealtimePush, tag: Int64?) {}
+        func beginParts(units: Int) {}
+        func sendPart(_ part: [UInt8]) {}
+        func endParts() {}
+        func flush() {}
+        func setReading(_ isReading: Bool) { self.isReading = isReading }
+        func close() {}
+        func abort() { isAborted = true }
+    }
+
+    private func connection(
+        _ database: any RealtimeDatabase, _ parts: RealtimeParts
+    ) -> (RealtimeConnection, StuckTransport) {
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), database, .init(host: "h"), address: 1,
+            loop: RealtimeLoop(eventLoop: EmbeddedEventLoop(), parts: parts))
+        let transport = StuckTransport()
+        connection.begin(transport)
+        return (connection, transport)
+    }
+
+    @Test(arguments: [RealtimeMessage.ping, .request(number: 1, .statistics), .request(number: 1, .invalid(.stale))])
+    func aClientThatAsksAndDoesNotReadIsNotRead(message: RealtimeMessage) throws {
+        let (connection, transport) = connection(InMemoryService().memory("n"), Self.parts())
+        for _ in 0..<10_000 where transport.isReading { connection.receive(message, bytes: 30) }
+        #expect(!transport.isReading)
+    }
+
+    @Test func unreadAnswersAreHeldInTheirBudget() throws {
+        let budget = MemoryBudget(total: 400_000)
+        let (connection, transport) = connection(InMemoryService().memory("n"), Self.parts(answers: budget))
+        for _ in 0..<10_000 where !transport.isAborted { connection.receive(.ping, bytes: 30) }
+        #expect(transport.isAborted)
+        #expect(budget.figures.used == 0)
+        #expect(budget.figures.peak > 65_536)
+    }
+
+    private func write() -> RealtimeMessage {
+        .request(
+            number: 1,
+            .write(.set(RealtimeTarget(RealtimePath.root), RealtimeWriteValue(nil), ifHash: nil)))
+    }
+
+    @Test(arguments: [false, true]) func messagesAreHeldUntilTheyAreAnswered(leaves: Bool) {
+        let budget = MemoryBudget(total: 10_000_000)
+        let database = SlowDatabase()
+        let (connection, transport) = connection(database, Self.parts(bodies: budget))
+        connection.receive(write(), bytes: 1_000_000)
+        connection.receive(write(), bytes: 500_000)
+        #expect(budget.figures.used == 1_500_000)
+        if leaves {
+            connection.finish()
+            #expect(budget.figures.used == 1_500_000)
+        }
+        database.answerWrite()
+        (connection.loop.eventLoop as? EmbeddedEventLoop)?.run()
+        #expect(budget.figures.used == 500_000)
+        database.answerWrite()
+        (connection.loop.eventLoop as? EmbeddedEventLoop)?.run()
+        #expect(budget.figures.used == 0)
+        #expect(!transport.isAborted)
+    }
+
+    @Test func aClientThatHoldsTooMuchIsClosed() {
+        let budget = MemoryBudget(total: 1_000_000)
+        let (connection, transport) = connection(SlowDatabase(), Self.parts(bodies: budget))
+        for _ in 0..<10 { connection.receive(write(), bytes: 60_000) }
+        #expect(transport.isAborted)
+        #expect(budget.figures.peak <= 375_000)
+    }
+
+    // MARK: Sockets
+
+    private final class Recorder: SocketReceiver {
+        let messages: AsyncStream<RealtimeMessage>
+        private let continuation: AsyncStream<RealtimeMessage>.Continuation
+
+        init() { (messages, continuation) = AsyncStream.makeStream() }
+
+        func receive(_ message: RealtimeMessage, bytes: Int) { continuation.yield(message) }
+        func socketIsReady() {}
+        func socketClosed() { continuation.finish() }
+    }
+
+    private static func frame(_ opcode: WebSocketOpcode, _ text: String) -> WebSocketFrame {
+        WebSocketFrame(fin: true, opcode: opcode, maskKey: [0, 0, 0, 0], data: ByteBuffer(string: text))
+    }
+
+    private func socket(_ channel: EmbeddedChannel) throws -> WebSocketHandler {
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        let socket = WebSocketHandler(channel, to: Recorder(), on: loop, address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return socket
+    }
+
+    @Test func onlyTheLastPingOfAClientThatDoesNotReadIsAnswered() throws {
+        let channel = EmbeddedChannel()
+        _ = try socket(channel)
+        try channel.writeInbound(Self.frame(.ping, "a"))
+        #expect(try channel.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) }?.last == "a")
+        channel.isWritable = false
+        for number in 0..<1_000 { try channel.writeInbound(Self.frame(.ping, "\(number)")) }
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+        #expect(try channel.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) }?.hasSuffix("999") == true)
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        _ = try channel.finish()
+    }
+
+    @Test(arguments: [true, false]) func aSocketIsClosedWhenItsClientTakesNothing(takes: Bool) throws {
+        let channel = EmbeddedChannel()
+        let socket = try socket(channel)
+        // Otherwise its silence would end it.
+        socket.setReading(false)
+        let start = NIODeadline.now()
+        for second in stride(from: Int64(0), through: 75, by: 5) {
+            if second == 0 || takes { channel.write(ByteBuffer(string: "x"), promise: nil) }
+            socket.look(now: start + .seconds(second))
+        }
+        #expect(channel.isActive)
+        socket.look(now: start + .seconds(80))
+        #expect(channel.isActive == takes)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func aLargeMessageIsHeldWhileItIsRead() async throws {
+        let budget = MemoryBudget(total: 10_000_000)
+        let parts = Self.parts(bodies: budget)
+        let channel = NIOAsyncTestingChannel()
+        let loop = RealtimeLoop(eventLoop: channel.testingEventLoop, parts: parts)
+        let recorder = Recorder()
+        try await channel.testingEventLoop.submit {
+            let socket = WebSocketHandler(channel, to: recorder, on: loop, address: 1, loop: loop)
+            try channel.pipeline.syncOperations.addHandler(socket)
+        }.get()
+        try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
+        let gate = DispatchSemaphore(value: 0)
+        parts.longWork.add { gate.wait() }
+        let text = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"a","d":"\#(String(repeating: "x", count: 400_000))"}}}"#
+        try await channel.writeInbound(Self.frame(.text, text))
+        try await channel.writeInbound(Self.frame(.text, text))
+        #expect(budget.figures.used > 700_000)
+        gate.signal()
+        var messages = recorder.messages.makeAsyncIterator()
+        var count = 0
+        while count < 2 {
+            await channel.testingEventLoop.run()
+            if await messages.next() != nil { count += 1 }
+        }
+        try await channel.testingEventLoop.submit { #expect(budget.figures.used == 0) }.get()
+        _ = try await channel.finish(acceptAlreadyClosed: true)
+    }
+}
+
+/// A database that answers writes when it is asked to, and nothing else.
+private final class SlowDatabase: RealtimeDatabase {
+    private let writes = Mutex<[@Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void]>([])
+
+    func answerWrite() { writes.withLock { $0.removeFirst() }(.success(RealtimeWritten())) }
+
+    func write(
+        _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
+    ) { writes.withLock { $0.append(completion) } }
+
+    func read(
+        _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
+    ) {}
+
+    func listen(
+        _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
+        to listener: any RealtimeListener
+    ) -> any RealtimeListening { Listening() }
+
+    private final class Listening: RealtimeListening {
+        func authorize(as principal: RealtimePrincipal, _ completion: @escaping @Sendable () -> Void) { completion() }
+        func cancel() {}
+    }
+
+    func onDisconnect(
+        _ request: RealtimeDisconnectRequest, session: String, as principal: RealtimePrincipal,
+        for client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
+    ) {}
+
+    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
+        completion()
+    }
+
+    func rulesSource() throws(RealtimeServiceError) -> RealtimeRulesSource { throw .unavailable("slow") }
+
+    func setRules(
+        _ source: [UInt8], isDryRun: Bool,
+        _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
+    ) {}
+
+    func setting(_ name: String) -> [UInt8]? { nil }
+
+    func setSetting(
+        _ name: String, _ json: [UInt8],
+        _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
+    ) {}
+}

@@ -821,12 +821,13 @@ let package = Package(
         .testTarget(
             name: "RealtimeAPITests",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "StorageEngine", "CommitPipeline",
-                "RealtimeModel", "RealtimeStore", "RealtimeAPI", "TestSupport",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "StorageEngine",
+                "CommitPipeline", "RealtimeModel", "RealtimeStore", "RealtimeAPI", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOWebSocket", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

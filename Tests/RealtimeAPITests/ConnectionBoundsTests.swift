@@ -105,14 +105,13 @@ import Testing
     // MARK: Sockets
 
     private final class Recorder: SocketReceiver {
-        let messages: AsyncStream<RealtimeMessage>
-        private let continuation: AsyncStream<RealtimeMessage>.Continuation
+        private let received = Mutex(0)
 
-        init() { (messages, continuation) = AsyncStream.makeStream() }
+        var count: Int { received.withLock { $0 } }
 
-        func receive(_ message: RealtimeMessage, bytes: Int) { continuation.yield(message) }
+        func receive(_ message: RealtimeMessage, bytes: Int) { received.withLock { $0 += 1 } }
         func socketIsReady() {}
-        func socketClosed() { continuation.finish() }
+        func socketClosed() {}
     }
 
     private static func frame(_ opcode: WebSocketOpcode, _ text: String) -> WebSocketFrame {
@@ -176,20 +175,21 @@ import Testing
         try await channel.writeInbound(Self.frame(.text, text))
         #expect(budget.figures.used > 700_000)
         gate.signal()
-        var messages = recorder.messages.makeAsyncIterator()
-        var count = 0
-        while count < 2 {
-            await channel.testingEventLoop.run()
-            if await messages.next() != nil { count += 1 }
-        }
+        while recorder.count < 2 { await channel.testingEventLoop.run() }
         try await channel.testingEventLoop.submit { #expect(budget.figures.used == 0) }.get()
         _ = try await channel.finish(acceptAlreadyClosed: true)
     }
 }
 
-/// A database that answers writes when it is asked to, and nothing else.
-private final class SlowDatabase: RealtimeDatabase {
+/// A database that answers reads and writes when it is asked to, and nothing else.
+final class SlowDatabase: RealtimeDatabase {
     private let writes = Mutex<[@Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void]>([])
+
+    private let reads = Mutex<[@Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void]>([])
+
+    func answerRead(_ content: RealtimeContent) {
+        reads.withLock { $0.removeFirst() }(.success(RealtimeReading(content)))
+    }
 
     func answerWrite() { writes.withLock { $0.removeFirst() }(.success(RealtimeWritten())) }
 
@@ -202,7 +202,7 @@ private final class SlowDatabase: RealtimeDatabase {
     func read(
         _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
-    ) {}
+    ) { reads.withLock { $0.append(completion) } }
 
     func listen(
         _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,

@@ -14,6 +14,8 @@ final class RealtimeConnection: @unchecked Sendable {
     private let allowsOwner: Bool
     private var session: RealtimeSession
     private var transport: (any RealtimeTransport)?
+    /// Takes over once the value that is being sent has ended.
+    private var nextTransport: (any RealtimeTransport)?
     private var outbox = RealtimeOutbox()
     private var value: ValueInProgress?
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
@@ -74,6 +76,7 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// Goes on with another transport.
     func replaceTransport(_ transport: any RealtimeTransport) {
+        guard value == nil else { return nextTransport = transport }
         self.transport = transport
         transport.setReading(session.isReading)
         pump()
@@ -99,6 +102,7 @@ final class RealtimeConnection: @unchecked Sendable {
             value = nil
             outbox.removeAll()
             transport = nil
+            nextTransport = nil
             // Of the requests only what the database still has is held.
             _ = hold()
             endIfReady()
@@ -376,6 +380,11 @@ final class RealtimeConnection: @unchecked Sendable {
             } else {
                 transport.sendPart(open.after)
                 transport.endParts()
+            }
+            if let next = nextTransport {
+                nextTransport = nil
+                flush()
+                return replaceTransport(next)
             }
         case .failure:
             // A part of the message is sent already.

@@ -22,7 +22,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     /// Messages that came by the WebSocket before the last one by poll.
     private var early: [(message: RealtimeMessage, bytes: Int)] = []
     private var earlyBytes = 0
-    /// What came of messages that the session doesn't have yet.
+    /// Messages of the client that the session doesn't have yet.
     private var heldReceived: HeldMemory?
     /// What the client hasn't fetched.
     private var heldUnsent: HeldMemory?
@@ -134,8 +134,6 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     }
 
     private func perform(_ actions: [LongPollConnection.Action]) {
-        // What the session answers to the last message by poll goes to the WebSocket.
-        if actions.contains(.switchTransport) { switchOutput() }
         for action in actions {
             switch action {
             case .answer(let poll, let script):
@@ -150,7 +148,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             case .end:
                 connection.finish()
                 socket?.abort()
-            case .switchTransport: receiveEarly()
+            case .switchTransport: switchTransport()
             }
         }
         if polling.isEnded, !isLeaving {
@@ -181,17 +179,23 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             heldReceived?.adjust(to: polling.heldBytes + earlyBytes, identify: { connection.memoryHolder }) ?? true
         let unsent = polling.waitingBytes + collected.count
         guard isHeld, heldUnsent?.adjust(to: unsent, identify: { connection.memoryHolder }) ?? true else {
-            if !polling.isEnded { breakOff() }
+            if !polling.isEnded || isSwitched { breakOff() }
             return
         }
     }
 
-    // MARK: Transport
+    // MARK: Transport. Once the session has switched, the rest of a value that was being sent.
 
     /// What the client hasn't fetched is bounded like the pushes of a WebSocket.
-    var isReady: Bool { !polling.isEnded && polling.waitingBytes < 262_144 }
+    var isReady: Bool {
+        isSwitched ? socket?.isReady ?? false : !polling.isEnded && polling.waitingBytes < 262_144
+    }
 
-    func send(_ message: [UInt8]) { perform(polling.send(message)) }
+    func send(_ message: [UInt8]) {
+        guard isSwitched else { return perform(polling.send(message)) }
+        socket?.send(message)
+        hold()
+    }
 
     func send(_ push: RealtimePush, tag: Int64?) { send(push.message(tag: tag)) }
 
@@ -208,7 +212,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         send(message)
     }
 
-    func flush() {}
+    func flush() { if isSwitched { socket?.flush() } }
 
     func setReading(_ isReading: Bool) {
         socket?.setReading(isReading)
@@ -219,6 +223,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
 
     func abort() {
         collected = []
+        if isSwitched { socket?.abort() }
         perform(polling.abort())
     }
 
@@ -233,13 +238,10 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         return true
     }
 
-    private func switchOutput() {
+    private func switchTransport() {
         guard let socket else { return }
         isSwitched = true
         connection.replaceTransport(socket)
-    }
-
-    private func receiveEarly() {
         let messages = early
         early = []
         earlyBytes = 0

@@ -1,0 +1,82 @@
+import Logging
+import NIOCore
+import NIOEmbedded
+import RealtimeModel
+import Synchronization
+import Testing
+import TextFormats
+
+@testable import RealtimeAPI
+
+/// A session that polls and goes on by a WebSocket.
+@Suite struct PollSessionTests {
+    private func poll(_ session: PollSession, _ number: Int, _ message: String) {
+        let data = Base64.encode(Array(message.utf8)).replacing("=", with: ".")
+        _ = session.poll(password: "P", [.init(number: number, count: 1, data: data)]) { _ in }
+    }
+
+    /// The value would be lost: one part of it is with the poll, and the rest without a beginning.
+    @Test func aValueThatIsBeingSentGoesToTheWebSocketWhole() throws {
+        let channel = EmbeddedChannel()
+        let database = SlowDatabase()
+        let parts = RealtimeParts(
+            service: InMemoryService(),
+            credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: parts)
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), database, .init(host: "h"), address: 1, loop: loop)
+        let session = PollSession(connection, callback: "1", password: "P", address: 1)
+        session.start { _ in }
+        poll(session, 0, #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"/x"}}}"#)
+        channel.embeddedEventLoop.run()
+        let stream = ManualStream()
+        database.answerRead(.stream(stream, units: 9))
+        channel.embeddedEventLoop.run()
+        stream.give("[1,2")
+        channel.embeddedEventLoop.run()
+        // The switch.
+        let offered = OfferedSocket()
+        let socket = WebSocketHandler(channel, to: offered, on: loop, address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        #expect(offered.offer(WebSocketTransport(socket, channel), to: session) == true)
+        offered.receive(.switchTransport, bytes: 0)
+        poll(session, 1, #"{"t":"c","d":{"t":"n","d":{}}}"#)
+        channel.embeddedEventLoop.run()
+        stream.give(",3,4]")
+        channel.embeddedEventLoop.run()
+        offered.receive(.request(number: 2, .statistics), bytes: 1)
+        stream.give(nil)
+        channel.embeddedEventLoop.run()
+        var frames: [String] = []
+        while var frame = try channel.readOutbound(as: ByteBuffer.self) {
+            frame.moveReaderIndex(forwardBy: 2)
+            frames.append(String(buffer: frame))
+        }
+        #expect(
+            frames == [
+                #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":[1,2,3,4]}}}"#, #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#,
+            ])
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+}
+
+/// A value whose pieces a test gives.
+private final class ManualStream: RealtimeContentStream {
+    private let waiting = Mutex<(@Sendable (Result<[UInt8]?, RealtimeServiceError>) -> Void)?>(nil)
+
+    func next(_ completion: @escaping @Sendable (Result<[UInt8]?, RealtimeServiceError>) -> Void) {
+        waiting.withLock { $0 = completion }
+    }
+
+    func give(_ piece: String?) {
+        let completion = waiting.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }
+        completion?(.success(piece.map { Array($0.utf8) }))
+    }
+
+    func cancel() {}
+}

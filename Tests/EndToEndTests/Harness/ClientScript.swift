@@ -37,6 +37,11 @@ final class ClientScript: @unchecked Sendable {
 
     func kill() { if isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }
 
+    /// Stops it in the midst of whatever it does, until it is resumed.
+    func suspend() { Foundation.kill(process.processIdentifier, SIGSTOP) }
+
+    func resume() { Foundation.kill(process.processIdentifier, SIGCONT) }
+
     var isRunning: Bool { process.isRunning }
 
     /// The whole lines that it has printed so far.

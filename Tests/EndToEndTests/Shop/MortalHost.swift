@@ -7,9 +7,15 @@ final class MortalHost: Sendable {
     let directory: HostDirectory
     private let running: Mutex<RunningHost>
 
-    init(_ bundles: [HostDirectory.Bundle], extra: String = "") async throws {
-        directory = try HostDirectory()
+    convenience init(_ bundles: [HostDirectory.Bundle], extra: String = "") async throws {
+        let directory = try HostDirectory()
         try directory.configure(bundles, extra: extra)
+        try await self.init(in: directory)
+    }
+
+    /// - Parameter directory: has a configuration.
+    init(in directory: HostDirectory) async throws {
+        self.directory = directory
         running = Mutex(try await RunningHost.start(in: directory))
     }
 

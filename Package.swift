@@ -534,7 +534,7 @@ let package = Package(
                 "DocumentModel", "SecurityRules", "FunctionManifest", "StorageEngine", "SQLiteStorage",
                 "CommitPipeline",
                 "DocumentStore", "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
-                "FirestoreMessages", "TextFormats", "TokenVerification",
+                "FirestoreMessages", "RealtimeModel", "RealtimeStore", "StrictJSON", "TextFormats", "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),

@@ -9,7 +9,8 @@ struct FunctionsBench: AsyncParsableCommand {
         commandName: "functions-bench",
         abstract: "Measures the host, beside references.",
         subcommands: [
-            RunCommand.self, ReferenceCommand.self, HTTP2ReferenceCommand.self, ScanCommand.self, DrainCommand.self,
+            RunCommand.self, ReferenceCommand.self, HTTP2ReferenceCommand.self, BroadcastCommand.self, ScanCommand.self,
+            DrainCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }
@@ -39,6 +40,24 @@ struct HTTP2ReferenceCommand: AsyncParsableCommand {
     func run() async throws {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: answer))
         try await HTTP2Reference(port: port, answer: ByteBuffer(bytes: bytes)).run()
+    }
+}
+
+/// `functions-bench reference-broadcast`
+struct BroadcastCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reference-broadcast",
+        abstract: "Serves the reference of the Realtime Database's pushes to many sockets.")
+
+    @Option(help: "The port to listen on.")
+    var port: Int
+
+    @Option(help: "The file with the message to send.")
+    var message: String
+
+    func run() async throws {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: message))
+        try await BroadcastProcess.serve(ByteBuffer(bytes: bytes), on: port)
     }
 }
 
@@ -94,7 +113,11 @@ struct RunCommand: AsyncParsableCommand {
         DocumentBenchmark.self, GRPCBenchmark.self, TargetBenchmark.self, RulesBenchmark.self, QueryBenchmark.self,
         StoreBenchmark.self,
         GroupCommitBenchmark.self, SignInBenchmark.self, ManyUsersBenchmark.self, AccountTimingBenchmark.self,
-        ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self, EditBenchmark.self,
+        ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self,
+        RealtimeWriteBenchmark.self, RealtimeGetBenchmark.self, RealtimeQueryBenchmark.self,
+        LargeTreeBenchmark.self, PushBenchmark.self, SocketBenchmark.self, HotCounterBenchmark.self,
+        RealtimeRulesBenchmark.self,
+        EditBenchmark.self,
     ]
 
     /// Several benchmarks may have the same name.

@@ -10,6 +10,10 @@ struct Requests: Sendable {
 
     func post(_ path: String, _ body: String) -> ByteBuffer { request("POST", path, body: body) }
 
+    func put(_ path: String, _ body: String) -> ByteBuffer { request("PUT", path, body: body) }
+
+    func patch(_ path: String, _ body: String) -> ByteBuffer { request("PATCH", path, body: body) }
+
     private func request(_ method: String, _ path: String, body: String?) -> ByteBuffer {
         var text = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
         if let token { text += "Authorization: Bearer \(token)\r\n" }

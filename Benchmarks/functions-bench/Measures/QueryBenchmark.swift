@@ -74,7 +74,8 @@ struct QueryBenchmark: Benchmark {
             """
     }
 
-    private static func count(_ marker: [UInt8], in body: ByteBuffer) -> Int {
+    /// How often a text is in a body.
+    static func count(_ marker: [UInt8], in body: ByteBuffer) -> Int {
         body.withUnsafeReadableBytes { bytes in
             var (count, index) = (0, 0)
             while index + marker.count <= bytes.count {

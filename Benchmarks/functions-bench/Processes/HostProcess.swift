@@ -6,6 +6,7 @@ struct HostProcess: Sendable {
     struct Ports: Sendable {
         var functions: Int
         var firestore: Int
+        var database: Int
         var auth: Int
     }
 
@@ -43,7 +44,7 @@ struct HostProcess: Sendable {
             host, ["serve", "--config", file.path], log: directory.appendingPathComponent("host.log"))
         do {
             let ports = try await child.wait(for: "list of its ports") { Self.ports(child.output) }
-            for port in [ports.functions, ports.firestore, ports.auth] {
+            for port in [ports.functions, ports.firestore, ports.database, ports.auth] {
                 _ = try await Load.ask(Requests(port: port).get("/"), of: port)
             }
             return HostProcess(child: child, ports: ports, startTime: ContinuousClock.now - start)
@@ -85,10 +86,10 @@ struct HostProcess: Sendable {
             let line = lines.first { $0.hasPrefix("  \(name) ") && $0.contains("http://") }
             return line?.split(separator: ":").last.flatMap { Int($0) }
         }
-        guard let functions = port("functions"), let firestore = port("firestore"), let auth = port("auth") else {
-            return nil
-        }
-        return Ports(functions: functions, firestore: firestore, auth: auth)
+        guard let functions = port("functions"), let firestore = port("firestore"), let database = port("database"),
+            let auth = port("auth")
+        else { return nil }
+        return Ports(functions: functions, firestore: firestore, database: database, auth: auth)
     }
 
     /// The path of a function's URL.

@@ -17,6 +17,15 @@ enum OwnProcess {
     /// The current resident memory, in bytes.
     static func residentBytes() throws -> Int { try status("VmRSS") }
 
+    /// Raises the limit of open files as far as the system allows, for many sockets. Child processes inherit it.
+    static func raiseOpenFiles() {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(resource, &limit)
+    }
+
     private static func status(_ name: String) throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }

@@ -106,7 +106,7 @@ struct RealtimeQueryBenchmark: Benchmark {
             "in the store, \(sizes[1])", large, beside: small, cpu: .ratioAtMost(1.3))
         section.add(
             Row(
-                "in the store, \(sizes[1]): p50 of both", .milliseconds(large.percentile(0.5)),
+                "in the store, \(sizes[1]): p50, both sizes", .milliseconds(large.percentile(0.5)),
                 beside: .milliseconds(small.percentile(0.5)), aim: .ratioAtMost(1.3)))
         section.add(
             Row(

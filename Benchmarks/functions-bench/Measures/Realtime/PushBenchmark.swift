@@ -8,6 +8,8 @@ struct PushBenchmark: Benchmark {
     static let name = "database"
     private static let path = "rooms/hot/last"
     private static let otherWriters = 4
+    /// Between two writes of one of them.
+    private static let otherPause = TimeAmount.milliseconds(10)
     /// Between two writes that all sockets hear of, while others write.
     private static let pause = Duration.milliseconds(500)
 
@@ -24,11 +26,12 @@ struct PushBenchmark: Benchmark {
                     + "after the sync",
                 "\(sockets) sockets: the reference is a bare NIO server in its own process that sends the same bytes to as "
                     + "many, plus our write without listeners",
-                "others: \(Self.otherWriters) clients that set values of their own over REST, beside the same without "
-                    + "any push; a write that all sockets hear of each \(Int(Self.pause.seconds * 1000)) ms",
+                "others: \(Self.otherWriters) clients that each set a value of their own every "
+                    + "\(Int(Self.otherPause.seconds * 1000)) ms, beside the same without any push; a write that all "
+                    + "sockets hear of each \(Int(Self.pause.seconds * 1000)) ms",
             ])
         let folder = try folder("host", in: directory)
-        try await HostProcess.with([], in: folder) { host in
+        try await HostProcess.with([], settings: SocketBenchmark.settings, in: folder) { host in
             try await one(host, in: directory, &section)
             try await many(host, in: directory, &section)
         }
@@ -155,26 +158,13 @@ struct PushBenchmark: Benchmark {
     }
 
     /// Other clients' writes, while a body runs again and again.
-    private func others(
-        _ host: HostProcess, _ body: @escaping @Sendable (Int) async throws -> Void
-    ) async throws -> LoadReport {
-        let rest = RealtimeREST(port: host.ports.database)
-        let callers = (0..<Self.otherWriters).map { writer in
-            RepeatingCaller((0..<20).map { rest.put("others/client-\(writer)", "\($0)") })
-        }
-        let length = Load.Length(warmUp: .milliseconds(300), measured: .seconds(pace.count(10, quick: 4)))
-        let pushing = Task {
-            var number = 0
-            while !Task.isCancelled {
-                try await body(number)
-                number += 1
-                try? await Task.sleep(for: Self.pause)
+    private func others(_ host: HostProcess, _ body: (Int) async throws -> Void) async throws -> LoadReport {
+        try await PacedWriters.run(Self.otherWriters, at: host.ports.database, every: Self.otherPause) {
+            for round in 0..<pace.count(20, quick: 8) {
+                try await body(round)
+                try await Task.sleep(for: Self.pause)
             }
         }
-        let report = try await Load.run(callers, to: host.ports.database, for: length, of: host.child.tree)
-        pushing.cancel()
-        try await pushing.value
-        return report
     }
 
     /// A chat's message; each differs from the one before.

@@ -6,6 +6,9 @@ struct SocketBenchmark: Benchmark {
     /// What all sockets may take, and the host itself.
     private static let aim = (total: 200_000_000, sockets: 10_000, host: 50_000_000)
 
+    /// A host serves 10,000 connections by default, and there are a few others.
+    static let settings = #""limits": { "connections": 20000 }"#
+
     var pace: Pace
 
     func run(in directory: URL) async throws -> Section {
@@ -17,7 +20,7 @@ struct SocketBenchmark: Benchmark {
                 "the aim of each: \(Self.aim.sockets) in \(Quantity.bytes(Self.aim.total).text), of which the host "
                     + "without sockets has \(Quantity.bytes(Self.aim.host).text)"
             ])
-        try await HostProcess.with([], in: directory) { host in
+        try await HostProcess.with([], settings: Self.settings, in: directory) { host in
             let rest = RealtimeREST(port: host.ports.database)
             try await rest.update("users", 1) { _ in
                 let users = (0..<sockets).map { #""user-\#($0)":{"name":"User \#($0)","online":true}"# }

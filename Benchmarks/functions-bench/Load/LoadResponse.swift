@@ -3,7 +3,15 @@ import NIOCore
 /// An HTTP response to a load's request.
 struct LoadResponse: Sendable {
     var status: Int
+    /// The header of this name.
+    var etag: String?
     var body: ByteBuffer
+
+    init(status: Int, etag: String? = nil, body: ByteBuffer) {
+        self.status = status
+        self.etag = etag
+        self.body = body
+    }
 
     /// The status and the beginning of the body, for messages.
     var excerpt: String {

@@ -7,12 +7,13 @@ import NIOCore
 struct ResponseParser {
     private enum State {
         case head
-        case body(status: Int, length: Int)
-        case chunk(status: Int, collected: ByteBuffer)
+        case body(Head, length: Int)
+        case chunk(Head, collected: ByteBuffer)
     }
 
     private struct Head {
         var status: Int
+        var etag: String?
         var length: Int?
         var isChunked = false
     }
@@ -26,22 +27,22 @@ struct ResponseParser {
             case .head:
                 guard let head = try readHead(&buffer) else { return nil }
                 if head.isChunked {
-                    state = .chunk(status: head.status, collected: ByteBuffer())
+                    state = .chunk(head, collected: ByteBuffer())
                 } else if let length = head.length {
-                    state = .body(status: head.status, length: length)
+                    state = .body(head, length: length)
                 } else {
                     throw LoadError("a response has neither a length nor chunks")
                 }
-            case .body(let status, let length):
+            case .body(let head, let length):
                 guard let body = buffer.readSlice(length: length) else { return nil }
                 state = .head
-                return LoadResponse(status: status, body: body)
-            case .chunk(let status, var collected):
+                return LoadResponse(status: head.status, etag: head.etag, body: body)
+            case .chunk(let head, var collected):
                 let start = buffer.readerIndex
                 // Held here alone, or the next chunk would copy all before it.
                 state = .head
                 guard let line = readLine(&buffer) else {
-                    state = .chunk(status: status, collected: collected)
+                    state = .chunk(head, collected: collected)
                     return nil
                 }
                 guard let size = Int(line.prefix { $0 != ";" }, radix: 16), size >= 0 else {
@@ -49,12 +50,12 @@ struct ResponseParser {
                 }
                 guard var chunk = buffer.readSlice(length: size), buffer.readSlice(length: 2) != nil else {
                     buffer.moveReaderIndex(to: start)
-                    state = .chunk(status: status, collected: collected)
+                    state = .chunk(head, collected: collected)
                     return nil
                 }
-                if size == 0 { return LoadResponse(status: status, body: collected) }
+                if size == 0 { return LoadResponse(status: head.status, etag: head.etag, body: collected) }
                 collected.writeBuffer(&chunk)
-                state = .chunk(status: status, collected: collected)
+                state = .chunk(head, collected: collected)
             }
         }
     }
@@ -76,11 +77,12 @@ struct ResponseParser {
         }
         var head = Head(status: status, length: status == 204 || status == 304 ? 0 : nil)
         for line in lines.dropFirst() {
-            guard let first = line.first, first | 0x20 == UInt8(ascii: "c") || first | 0x20 == UInt8(ascii: "t") else {
-                continue
-            }
-            let field = (String(line) ?? "").lowercased()
-            if field.hasPrefix("content-length:") {
+            guard let first = line.first.map({ $0 | 0x20 }), "cte".utf8.contains(first) else { continue }
+            let text = String(line) ?? ""
+            let field = text.lowercased()
+            if field.hasPrefix("etag:") {
+                head.etag = String(text.dropFirst(5).filter { !$0.isWhitespace })
+            } else if field.hasPrefix("content-length:") {
                 head.length = Int(field.dropFirst(15).filter { $0.isNumber })
             } else if field.hasPrefix("transfer-encoding:"), field.contains("chunked") {
                 head.isChunked = true

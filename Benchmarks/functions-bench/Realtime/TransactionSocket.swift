@@ -18,18 +18,29 @@ final class TransactionSocket {
 
     private let socket: RealtimeSocket
     private let path: String
+    /// Where it listens: at the path, or above.
+    private let listened: String
+    /// How a message with the path's value begins.
+    private let ownPush: [UInt8]
     private let transactions: Int
     private let end: EventLoopPromise<Record>
     private var record = Record()
-    /// What it has received; nil before the first data.
-    private var value: Int?
+    /// What it has received last.
+    private var value = 0
     private var begun: NIODeadline = .now()
     private var tries = 0
 
-    /// - Parameter transactions: how many it performs.
-    init(_ socket: RealtimeSocket, path: String, transactions: Int, end: EventLoopPromise<Record>) {
+    /// - Parameters:
+    ///   - path: of a number, which is 0.
+    ///   - transactions: how many it performs.
+    init(
+        _ socket: RealtimeSocket, path: String, listeningTo listened: String, transactions: Int,
+        end: EventLoopPromise<Record>
+    ) {
         self.socket = socket
         self.path = path
+        self.listened = listened
+        ownPush = Array(#"{"t":"d","d":{"a":"d","b":{"p":"\#(path)","d":"#.utf8)
         self.transactions = transactions
         self.end = end
     }
@@ -43,7 +54,7 @@ final class TransactionSocket {
             self.end.fail(LoadError(reason))
         }
         socket.onPush = { self.received($0) }
-        socket.request("q", #"{"p":"/\#(path)","h":""}"#) { answer in
+        socket.request("q", #"{"p":"/\#(listened)","h":""}"#) { answer in
             if answer.status == "ok" { listening.succeed() } else { listening.fail(LoadError(answer.status)) }
         }
     }
@@ -55,7 +66,6 @@ final class TransactionSocket {
     }
 
     private func attempt() {
-        guard let value else { return fail("a listen has no data") }
         tries += 1
         let hash = RealtimeNode(.number(RealtimeNumber(Int64(value)))).hash
         socket.request("p", #"{"p":"/\#(path)","d":\#(value + 1),"h":"\#(hash)"}"#) { answer in
@@ -79,14 +89,11 @@ final class TransactionSocket {
 
     /// Reads the number in `…,"d":12}}}`.
     private func received(_ message: ByteBuffer) {
-        var (number, scale, digits) = (0, 1, 0)
-        for byte in message.readableBytesView.dropLast(3).reversed() {
-            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { break }
-            number += Int(byte - UInt8(ascii: "0")) * scale
-            scale *= 10
-            digits += 1
+        let text = message.readableBytesView
+        guard text.starts(with: ownPush) else { return }
+        guard let number = Int(String(decoding: text.dropFirst(ownPush.count).dropLast(3), as: UTF8.self)) else {
+            return fail("a push without a number: \(String(buffer: message))")
         }
-        guard digits > 0 else { return fail("a push without a number: \(String(buffer: message))") }
         value = number
     }
 }

@@ -25,8 +25,6 @@ final class TestPort: Sendable {
         var parts = RealtimeParts(
             service: service, credentials: credentials, defaultDatabase: "n", now: { 1_700_000_000_000 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-        // A busy machine may let a client's next request wait for longer.
-        parts.port.pollSilence = .hours(1)
         change(&parts)
         port = try await RealtimePort.start(
             parts, group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0, grace: .milliseconds(100))

@@ -239,25 +239,12 @@ final class RealtimeConnection: @unchecked Sendable {
         _ id: RealtimeSession.OperationID, _ listens: [RealtimeSession.ListenID], _ principal: RealtimePrincipal
     ) {
         let open = listens.compactMap { self.listens[$0] }
-        let chains = min(open.count, Self.authorizedTogether)
-        let counter = Countdown(chains) { [self] in
+        Countdown.run(open.count, together: Countdown.listensTogether) { index, done in
+            open[index].authorize(as: principal, done)
+        } completion: { [self] in
             loop.post { self.perform(self.session.authorized(id)) }
         }
-        for chain in 0..<chains { Self.authorize(open, from: chain, principal) { counter.countDown() } }
     }
-
-    /// Not all at once: their reads would leave no place for others.
-    private static func authorize(
-        _ listens: [any RealtimeListening], from index: Int, _ principal: RealtimePrincipal,
-        _ completion: @escaping @Sendable () -> Void
-    ) {
-        guard index < listens.count else { return completion() }
-        listens[index].authorize(as: principal) {
-            authorize(listens, from: index + authorizedTogether, principal, completion)
-        }
-    }
-
-    private static let authorizedTogether = 64
 
     /// Ends the session if its token's key was revoked.
     func endIfRevoked() {

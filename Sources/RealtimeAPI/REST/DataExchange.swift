@@ -32,7 +32,7 @@ final class DataExchange: ValueStreamOwner {
     // MARK: Connection
 
     func receive(_ bytes: ByteBuffer) {
-        body.append(bytes, holder: bodyHolder)
+        body.append(bytes, holder: holder ?? .stranger(connection.address))
         guard !body.isInMemory else { return }
         connection.releaseBody()
         guard body.waitingBytes > Self.maxWaitingBytes else { return }
@@ -45,30 +45,19 @@ final class DataExchange: ValueStreamOwner {
     var holdsBody: Bool { body.isInMemory }
 
     private static let maxWaitingBytes = 4 * 1024 * 1024
+    /// Of bodies beyond this, one at a time is read and written.
+    private static let largeBody = 8 * 1024 * 1024
 
     /// Who holds the body, as far as is known. A token is looked at for a large one only.
-    var holder: MemoryBudget.Holder? { bodyHolder }
-
-    private var bodyHolder: MemoryBudget.Holder {
-        if bearer == nil, !isVerifying {
+    var holder: MemoryBudget.Holder? {
+        if !isVerifying {
             isVerifying = true
-            if let request = try? RESTRequest(head, defaultDatabase: parts.defaultDatabase),
-                case .token(let token, let isHeader) = request.credential
-            {
-                let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-                parts.credentials.bearer(
-                    of: token, override: request.override, allowsOwner: isHeader && !parts.isForeign(head)
-                ) { [loop] result in
-                    if loop.eventLoop.inEventLoop {
-                        exchange.value.bearer = result
-                    } else {
-                        loop.post { exchange.value.bearer = result }
-                    }
-                }
+            if let request = try? RESTRequest(head, defaultDatabase: parts.defaultDatabase) {
+                verify(request) { exchange, result in exchange.bearer = result }
             }
         }
-        guard case .success(let bearer)? = bearer else { return .stranger(connection.address) }
-        return bearer.principal.memoryHolder ?? .stranger(connection.address)
+        guard case .success(let bearer)? = bearer else { return nil }
+        return bearer.principal.memoryHolder
     }
 
     func clientIsReady() {
@@ -108,25 +97,36 @@ final class DataExchange: ValueStreamOwner {
     // MARK: Credentials
 
     private func authenticate(_ request: RESTRequest, _ database: any RealtimeDatabase) {
-        switch bearer {
-        case .success(let bearer): return checkApp(request, database, bearer)
-        case .failure(let error): return refuse(RESTRefusal(error))
-        case nil: break
+        @Sendable func go(_ exchange: DataExchange, _ bearer: Result<RealtimeCredentials.Bearer, RealtimeServiceError>)
+        {
+            switch bearer {
+            case .success(let bearer): exchange.checkApp(request, database, bearer)
+            case .failure(let error): exchange.refuse(RESTRefusal(error))
+            }
         }
+        if let bearer { go(self, bearer) } else { verify(request, go) }
+    }
+
+    /// - Parameter completion: called on the loop, at once if no key has to be fetched.
+    private func verify(
+        _ request: RESTRequest,
+        _ completion:
+            @escaping @Sendable (
+                DataExchange, Result<RealtimeCredentials.Bearer, RealtimeServiceError>
+            ) -> Void
+    ) {
         guard case .token(let token, let isHeader) = request.credential else {
-            guard request.override == nil else { return refuse(RESTRefusal(.permissionDenied)) }
-            return checkApp(request, database, RealtimeCredentials.Bearer(.client(nil)))
+            return completion(
+                self, request.override == nil ? .success(.init(.client(nil))) : .failure(.permissionDenied))
         }
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         parts.credentials.bearer(
             of: token, override: request.override, allowsOwner: isHeader && !parts.isForeign(head)
         ) { [loop] result in
-            loop.post {
-                let exchange = exchange.value
-                switch result {
-                case .success(let bearer): exchange.checkApp(request, database, bearer)
-                case .failure(let error): exchange.refuse(RESTRefusal(error))
-                }
+            if loop.eventLoop.inEventLoop {
+                completion(exchange.value, result)
+            } else {
+                loop.post { completion(exchange.value, result) }
             }
         }
     }
@@ -248,7 +248,7 @@ final class DataExchange: ValueStreamOwner {
                 }
             }
         }
-        guard case .file = content else { return read() }
+        guard content.bytes > Self.largeBody else { return read() }
         parts.largeWrites.enter { [loop] in
             loop.post {
                 exchange.value.isInGate = true

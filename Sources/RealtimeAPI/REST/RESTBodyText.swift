@@ -14,10 +14,10 @@ final class RESTBodyText {
         case buffer(ByteBuffer)
         case file(SpooledBody)
 
-        var isEmpty: Bool {
+        var bytes: Int {
             switch self {
-            case .buffer(let buffer): buffer.readableBytes == 0
-            case .file: false
+            case .buffer(let buffer): buffer.readableBytes
+            case .file(let file): file.bytes
             }
         }
     }
@@ -71,16 +71,21 @@ final class SpooledBody: Sendable {
     private let holder: MemoryBudget.Holder
     private let state = Mutex(State.empty)
     private let waiting = Atomic(0)
+    private let received = Atomic(0)
 
     init(_ spool: Spool, for holder: MemoryBudget.Holder) {
         self.spool = spool
         self.holder = holder
     }
 
+    /// Whether they are written or not.
+    var bytes: Int { received.load(ordering: .relaxed) }
+
     var waitingBytes: Int { waiting.load(ordering: .relaxed) }
 
     func append(_ bytes: ByteBuffer) {
         waiting.add(bytes.readableBytes, ordering: .relaxed)
+        received.add(bytes.readableBytes, ordering: .relaxed)
         spool.work.add { [self] in
             write(bytes)
             waiting.subtract(bytes.readableBytes, ordering: .relaxed)

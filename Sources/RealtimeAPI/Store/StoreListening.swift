@@ -36,15 +36,13 @@ final class StoreListening: RealtimeListening {
     func begin() {
         let (database, listen, now) = (database, listen, database.shared.now())
         let (access, observer, principal) = (database.access, database.observer, principal)
-        let (name, holder) = (database.name, database.holder(principal, client))
+        let name = database.name
         let core = database.store.listen(
             to: listen.path, matching: listen.query, in: name, of: database.reader(principal, client, .long),
             cancellation: cancellation,
-            read: { [cancellation] state in
+            read: { [self] state in
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
-                return try Self.start(listen, of: database, in: state) { write in
-                    try database.shared.spool.collect(for: holder, until: cancellation, write)
-                }
+                return try start(in: state)
             },
             started: { [self] result in
                 switch StoreRealtimeDatabase.flattened(result, name) {
@@ -65,9 +63,8 @@ final class StoreListening: RealtimeListening {
         if hasEnded { core.cancel() }
     }
 
-    private static func start(
-        _ listen: RealtimeListen, of database: StoreRealtimeDatabase, in state: RealtimeSnapshot,
-        collect: (_ write: (_ receive: ([UInt8]) throws -> Void) throws -> Void) throws -> RealtimeContent
+    private func start(
+        in state: RealtimeSnapshot
     ) throws -> Result<RealtimeListenStart, RealtimeServiceError> {
         let error = database.missingIndex(listen.query, listen.path, state)
         if listen.requiresIndex, let error { return .failure(error) }
@@ -83,7 +80,8 @@ final class StoreListening: RealtimeListening {
                 return .success(RealtimeListenStart(.ranges(ranges), isIndexed: isIndexed))
             }
         }
-        let content = try collect { receive in
+        let holder = database.holder(principal, client)
+        let content = try database.shared.spool.collect(for: holder, until: cancellation) { receive in
             try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form, receive)
         }
         return .success(RealtimeListenStart(.value(content), isIndexed: isIndexed))

@@ -185,27 +185,14 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     }
 
     /// Decides on all listens again.
-    ///
-    /// Not all at once: their reads would leave no place for others.
     func authorizeListens(_ completion: @escaping @Sendable () -> Void) {
         let all = listens.withLock { Array($0.values) }
-        let chains = min(all.count, Self.authorizedTogether)
-        let countdown = Countdown(chains, completion)
-        for chain in 0..<chains {
-            authorize(all[...], from: chain) { countdown.countDown() }
+        Countdown.run(all.count, together: Countdown.listensTogether) { index, done in
+            all[index].authorize(done)
+        } completion: {
+            completion()
         }
     }
-
-    private func authorize(
-        _ listens: ArraySlice<StoreListening>, from index: Int, _ completion: @escaping @Sendable () -> Void
-    ) {
-        guard index < listens.count else { return completion() }
-        listens[index].authorize { [self] in
-            authorize(listens, from: index + Self.authorizedTogether, completion)
-        }
-    }
-
-    private static let authorizedTogether = 64
 
     // MARK: Writes
 

@@ -1,11 +1,12 @@
 import CommitPipeline
 import DocumentModel
 import RealtimeModel
-import RealtimeStore
 import StorageEngine
 import StoreTestSupport
 import TestSupport
 import Testing
+
+@testable import RealtimeStore
 
 /// Writes that happen when clients disconnect.
 struct DisconnectTests {
@@ -158,6 +159,20 @@ struct DisconnectTests {
         try await register(fixture, "a", #"{".sv":{"increment":1}}"#)
         #expect(try await run(fixture) == [nil, nil, nil])
         #expect(try await fixture.json() == #"{"a":2,"n":1,"z":10}"#)
+        try await fixture.close()
+    }
+
+    @Test func aDamagedSessionIsReportedAndStillEnds() async throws {
+        let fixture = try RealtimeFixture()
+        try await register(fixture, "a", "1")
+        try await register(fixture, "b", "2")
+        try fixture.engine.write { try $0.put(.tree, RowKind.session.key(RealtimeFixture.namespace, "s1"), [1]) }
+        #expect(try !fixture.problems().isEmpty)
+        try await register(fixture, "b/c", "3")
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture) == [nil, nil, nil])
+        #expect(try await fixture.json() == #"{"a":1,"b":{"c":3}}"#)
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
         try await fixture.close()
     }
 }

@@ -34,11 +34,20 @@ struct DisconnectRows {
         return sessions
     }
 
-    /// - Returns: nil if the session has no registrations.
-    fileprivate func session(_ session: String, in namespace: String) throws -> DisconnectSessionRow? {
+    fileprivate func session(_ session: String, in namespace: String) throws -> DisconnectSessionRow {
         let key = RowKind.session.key(namespace, session)
-        guard let row = try storage.get(.tree, key) else { return nil }
-        return try DisconnectSessionRow(stored: row, at: key)
+        guard let stored = try storage.get(.tree, key) else { return DisconnectSessionRow() }
+        if let row = try? DisconnectSessionRow(stored: stored, at: key) { return row }
+        // Damaged, which the check reports. A failure here would be that of all commits of the batch.
+        var row = DisconnectSessionRow()
+        try storage.scan(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)), reverse: false) {
+            key, stored in
+            row.count += 1
+            row.bytes += stored.count
+            if let order = (try? DisconnectKey(stored: key))?.order { row.nextOrder = max(row.nextOrder, order &+ 1) }
+            return true
+        }
+        return row
     }
 }
 
@@ -53,7 +62,7 @@ struct DisconnectEditor {
         self.storage = storage
         self.namespace = namespace
         self.session = session
-        row = try DisconnectRows(storage: storage).session(session, in: namespace) ?? DisconnectSessionRow()
+        row = try DisconnectRows(storage: storage).session(session, in: namespace)
     }
 
     /// Adds a registration behind the others. Those of sets that it repeats or covers are removed.

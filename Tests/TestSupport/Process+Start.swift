@@ -1,4 +1,5 @@
 package import Foundation
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -11,7 +12,14 @@ extension Process {
     /// reads beyond the buffer. With more than a thousand open descriptors and a buffer at the end of the memory that the
     /// allocator has from the system, nothing is there, and the tests would crash. So there are free blocks for the buffer that
     /// have others behind them.
-    package func start() throws {
+    ///
+    /// One process at a time: Foundation closes in it what was open when it looked. Of a process that another thread begins
+    /// meanwhile, it would get the socket that tells of that one's end, which then isn't noticed before this one ends, too.
+    package func start() throws { try Self.starting.withLock { _ in try startAlone() } }
+
+    private static let starting = Mutex(())
+
+    private func startAlone() throws {
         #if canImport(Glibc)
             let (blocks, neighbors) = (0..<Self.blocks).reduce(
                 into: ([UnsafeMutableRawPointer?](), [UnsafeMutableRawPointer?]())

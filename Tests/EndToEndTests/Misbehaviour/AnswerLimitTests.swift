@@ -65,7 +65,8 @@ import Testing
             for _ in 0..<10 { try await host.expectEcho() }
             let one = try await host.call("flood", "100", headers: StreamingTests.stream)
             #expect(one.body.count > 100 * 65_536)
-            #expect(host.process.memory - before < 100 << 20, "\((host.process.memory - before) >> 20) MiB more")
+            // While the clients are still there. On a busy machine, what was used for a moment is given back a little later.
+            try await Bound.wait("they cost less than 100 MiB") { host.process.memory - before < 100 << 20 }
             for connection in connections { try await connection.close() }
             try await host.expectEcho()
         }

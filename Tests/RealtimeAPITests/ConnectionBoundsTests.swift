@@ -204,6 +204,10 @@ final class SlowDatabase: RealtimeDatabase {
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) { reads.withLock { $0.append(completion) } }
 
+    func stage(
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+    ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
+
     func listen(
         _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
         to listener: any RealtimeListener

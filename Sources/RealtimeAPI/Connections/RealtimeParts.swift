@@ -42,7 +42,10 @@ package struct RealtimeParts: Sendable {
     let pushIDs = PushNames()
     /// Reads large messages and bodies.
     let longWork = LongWork("realtime.bodies")
-    /// Large writes of REST, one after the other: the nodes of each take several times the memory of its text.
+    /// Reads very large bodies, which may take long.
+    let largeWork = LongWork("realtime.staging")
+    /// Very large writes of REST, one after the other: those that are read into memory take several times that of their
+    /// text.
     let largeWrites = Gate()
 
     package init(

@@ -45,9 +45,6 @@ final class DataExchange: ValueStreamOwner {
     var holdsBody: Bool { body.isInMemory }
 
     private static let maxWaitingBytes = 4 * 1024 * 1024
-    /// Of bodies beyond this, one at a time is read and written.
-    private static let largeBody = 8 * 1024 * 1024
-
     /// Who holds the body, as far as is known. A token is looked at for a large one only.
     var holder: MemoryBudget.Holder? {
         if !isVerifying {
@@ -236,7 +233,9 @@ final class DataExchange: ValueStreamOwner {
     ) {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let name = request.verb == .post ? loop.parts.pushIDs.next(now: parts.now()) : nil
-        let reader = RESTWriteReader(request.verb, target, name: name, ifMatch: request.ifMatch)
+        let cancellation = OperationCancellation()
+        self.cancellation = cancellation
+        let reader = RESTWriteReader(request, target, name: name, to: database, until: cancellation)
         let content = body.take()
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {
@@ -248,7 +247,7 @@ final class DataExchange: ValueStreamOwner {
                 }
             }
         }
-        guard content.bytes > Self.largeBody else { return read() }
+        guard content.bytes > RESTWriteReader.largeBody else { return read() }
         parts.largeWrites.enter { [loop] in
             loop.post {
                 exchange.value.isInGate = true

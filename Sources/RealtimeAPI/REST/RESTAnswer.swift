@@ -98,20 +98,21 @@ final class RESTAnswer {
     func send(_ written: RealtimeWritten, _ target: RealtimeTarget, _ name: RealtimeKey?) {
         let headers = headers(etag: written.hash)
         guard request.printing != .silent else { return connection.send(.noContent, headers, ByteBuffer()) }
+        if request.verb == .put, let content = written.content {
+            return send(RealtimeReading(content, hash: written.hash), .ok)
+        }
         var writer = JSONWriter(capacity: 64)
-        // As it was sent: with its arrays and priorities.
-        let form = RealtimeForm(hasArrays: true, hasPriorities: true)
         switch request.verb {
         case .post:
             writer.raw("{\"name\":")
             writer.string(name?.string ?? "")
             writer.raw("}")
-        case .put: writer.realtime(written.changes.first?.node, as: form)
+        case .put: writer.realtime(written.changes.first?.node, as: .written)
         case .patch:
             writer.raw("{")
             writer.list(written.changes) { writer, change in
                 writer.key((change.target.relative(to: target.path) ?? change.target).string)
-                writer.realtime(change.node, as: form)
+                writer.realtime(change.node, as: .written)
             }
             writer.raw("}")
         default: writer.null()

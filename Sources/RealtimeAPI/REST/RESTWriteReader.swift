@@ -1,24 +1,36 @@
+import DocumentModel
 import NIOCore
 import RealtimeModel
 import RealtimeStore
 import Sharing
 
-/// Reads the body of a write. A large one is read on another thread.
+/// Reads the body of a write. A large one is read on another thread, and a very large value goes to the store as it is
+/// read.
 struct RESTWriteReader {
-    private let verb: RESTRequest.Verb
+    private let request: RESTRequest
     private let target: RealtimeTarget
     private let name: RealtimeKey?
-    private let ifMatch: String?
+    private let database: any RealtimeDatabase
+    /// Set once the client has left.
+    private let cancellation: OperationCancellation
 
     /// Bodies up to this are read at once.
     private static let smallBody = 64 * 1024
+    /// Of bodies beyond this, one at a time is read and written.
+    static let largeBody = 8 * 1024 * 1024
 
-    /// - Parameter name: the key of a new child.
-    init(_ verb: RESTRequest.Verb, _ target: RealtimeTarget, name: RealtimeKey?, ifMatch: String?) {
-        self.verb = verb
+    /// - Parameters:
+    ///   - target: what the request's path addresses.
+    ///   - name: the key of a new child.
+    init(
+        _ request: RESTRequest, _ target: RealtimeTarget, name: RealtimeKey?, to database: any RealtimeDatabase,
+        until cancellation: OperationCancellation
+    ) {
+        self.request = request
         self.target = target
         self.name = name
-        self.ifMatch = ifMatch
+        self.database = database
+        self.cancellation = cancellation
     }
 
     /// - Parameter completion: called on the loop.
@@ -34,8 +46,9 @@ struct RESTWriteReader {
                 loop.post { completion(result) }
             }
         case .file(let file):
+            let work = file.bytes > Self.largeBody ? loop.parts.largeWork : loop.parts.longWork
             file.whenWritten {
-                loop.parts.longWork.add {
+                work.add {
                     let result = write(file)
                     loop.post { completion(result) }
                 }
@@ -49,32 +62,71 @@ struct RESTWriteReader {
 
     private func write(_ file: SpooledBody) -> Result<RealtimeWrite, RESTRefusal> {
         do {
-            return try file.withBytes { bytes in Result { () throws(RESTRefusal) in try write(bytes) } }
+            return try file.withBytes { bytes in
+                Result { () throws(RESTRefusal) in try write(bytes) }
+            }
         } catch {
             return .failure(RESTRefusal(503, RealtimeFailure(from: error).message))
         }
     }
 
     private func write(_ body: UnsafeRawBufferPointer) throws(RESTRefusal) -> RealtimeWrite {
+        let verb = request.verb
         if verb != .delete, body.isEmpty { throw RESTRefusal(400, "Error: No data supplied.") }
-        do throws(RealtimeError) {
-            switch verb {
-            case .delete: return .set(target, RealtimeWriteValue(nil), ifHash: hash)
-            case .patch:
+        switch verb {
+        case .delete: return .set(target, RealtimeWriteValue(nil), ifHash: hash)
+        case .patch:
+            return try reading(body) { () throws(RealtimeError) in
                 guard !target.isPriority else { throw RealtimeError(.invalidPath(target.string)) }
                 return .update(try RealtimeUpdate(parsing: body, at: target.path))
-            case .post:
-                guard let name, !target.isPriority else { throw RealtimeError(.invalidPath(target.string)) }
-                let child = RealtimeTarget(try target.path.appending(RealtimePath(unchecked: [name])))
-                return .set(child, try RealtimeWriteValue(parsing: body, at: child))
-            default: return .set(target, try RealtimeWriteValue(parsing: body, at: target), ifHash: hash)
             }
-        } catch {
-            if error.problem == .tooManyNodes { throw RESTRefusal(.tooMuchToWrite) }
-            throw RESTRefusal(400, error.restMessage(body: body, isUpdate: verb == .patch))
+        case .post:
+            let child = try reading(body) { () throws(RealtimeError) in
+                guard let name, !target.isPriority else { throw RealtimeError(.invalidPath(target.string)) }
+                return RealtimeTarget(try target.path.appending(RealtimePath(unchecked: [name])))
+            }
+            return .set(child, try value(body, at: child))
+        default: return .set(target, try value(body, at: target), ifHash: hash)
         }
     }
 
+    private func value(
+        _ body: UnsafeRawBufferPointer, at target: RealtimeTarget
+    ) throws(RESTRefusal) -> RealtimeWriteValue {
+        if body.count > Self.largeBody, !target.isPriority {
+            switch try staging(body, at: target.path) {
+            case .value(let value): return value
+            case .invalid(let error): throw refusal(error, body)
+            case .needsMemory: break
+            }
+        }
+        return try reading(body) { () throws(RealtimeError) in try RealtimeWriteValue(parsing: body, at: target) }
+    }
+
+    private func staging(
+        _ body: UnsafeRawBufferPointer, at path: RealtimePath
+    ) throws(RESTRefusal) -> RealtimeStaging {
+        do throws(RealtimeServiceError) {
+            return try database.stage(body, at: path) { [cancellation] position in
+                SpoolFile.release(body, upTo: position)
+                return !cancellation.isCancelled
+            }
+        } catch {
+            throw RESTRefusal(error)
+        }
+    }
+
+    private func reading<Content>(
+        _ body: UnsafeRawBufferPointer, _ read: () throws(RealtimeError) -> Content
+    ) throws(RESTRefusal) -> Content {
+        do throws(RealtimeError) { return try read() } catch { throw refusal(error, body) }
+    }
+
+    private func refusal(_ error: RealtimeError, _ body: UnsafeRawBufferPointer) -> RESTRefusal {
+        guard error.problem != .tooManyNodes else { return RESTRefusal(.tooMuchToWrite) }
+        return RESTRefusal(400, error.restMessage(body: body, isUpdate: request.verb == .patch))
+    }
+
     /// The condition's hash. That of nothing is written as a word, since an ETag can't be empty.
-    private var hash: String? { ifMatch.map { $0 == RESTAnswer.nullETag ? "" : $0 } }
+    private var hash: String? { request.ifMatch.map { $0 == RESTAnswer.nullETag ? "" : $0 } }
 }

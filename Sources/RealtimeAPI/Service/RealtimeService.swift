@@ -48,6 +48,17 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
         for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void)
 
+    /// Takes in a large value before it is written, so that it isn't held in memory.
+    ///
+    /// Blocks the calling thread until the value's rows are durable.
+    ///
+    /// - Parameters:
+    ///   - text: the value as JSON.
+    ///   - progress: called from time to time with the number of bytes that aren't needed any more. False ends staging.
+    func stage(
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+    ) throws(RealtimeServiceError) -> RealtimeStaging
+
     /// Registers or cancels what happens at the end of a session. The completion comes once that is durable.
     ///
     /// The rules are decided now and again at the end of the session, in the name of the same principal.
@@ -92,6 +103,15 @@ package enum RealtimeDisconnectRequest: Sendable {
     case cancel(RealtimeTarget)
 }
 
+/// What has become of a large value that was staged.
+package enum RealtimeStaging {
+    case value(RealtimeWriteValue)
+    /// The text isn't a value.
+    case invalid(RealtimeError)
+    /// The value must be read into memory and written so.
+    case needsMemory
+}
+
 /// How a write is made.
 package struct RealtimeWriteOptions: Hashable, Sendable {
     /// Nil for what the database's setting says.
@@ -110,6 +130,8 @@ package struct RealtimeWriteOptions: Hashable, Sendable {
 package struct RealtimeWritten: Sendable {
     /// With the server values computed, from the root; empty if they aren't wanted.
     package var changes: [RealtimeChange]
+    /// A staged value that is wanted, in the form in which REST answers writes.
+    package var content: RealtimeContent?
     package var hash: String?
 
     package init(changes: [RealtimeChange] = [], hash: String? = nil) {

@@ -84,4 +84,11 @@ final class SpoolFile: Sendable {
         defer { munmap(start, length) }
         return try body(UnsafeRawBufferPointer(start: start, count: length))
     }
+
+    /// Takes the first bytes of a whole content, which aren't needed any more, out of memory.
+    static func release(_ bytes: UnsafeRawBufferPointer, upTo count: Int) {
+        let page = Int(getpagesize())
+        guard let start = bytes.baseAddress, count >= page else { return }
+        madvise(UnsafeMutableRawPointer(mutating: start), count / page * page, MADV_DONTNEED)
+    }
 }

@@ -41,8 +41,8 @@ extension StoreRealtimeDatabase {
         }
         // Of two changes the later one's indexes are built.
         indexing.withLock { _ in
-            guard let current = currentRules else { return }
-            let definitions = current.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) }
+            let definitions =
+                currentRules?.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) } ?? []
             store.configureIndexes(definitions, in: name) { [shared, name] result in
                 guard case .failure(let failure) = result else { return }
                 shared.logger.error(

@@ -201,10 +201,13 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
-        var request = commit(write, as: principal)
-        request.client = client.id
         let maxRows = (options.sizeLimit ?? sizeLimit).rows
         if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }
+        if case .set(_, let value, _) = write, let staged = value.staged {
+            return self.write(write, staged, options, principal, client, completion)
+        }
+        var request = commit(write, as: principal)
+        request.client = client.id
         request.maxRows = maxRows
         store.commit(
             request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
@@ -228,6 +231,59 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                 mayRead(write.targets.map(\.path), as: principal, for: client) { mayRead in
                     completion(.success(mayRead ? answer : RealtimeWritten()))
                 }
+            }
+        }
+    }
+
+    // MARK: Staged values
+
+    func stage(
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+    ) throws(RealtimeServiceError) -> RealtimeStaging {
+        do throws(StagingFailure) {
+            let staged = try store.stage(text, at: path, in: name) { position throws(RealtimeFailure) in
+                if !progress(position) { throw RealtimeFailure(from: DocumentError.callerLeft) }
+            }
+            return .value(staged.map { RealtimeWriteValue($0) } ?? RealtimeWriteValue(nil))
+        } catch {
+            switch error {
+            case .needsMemory: return .needsMemory
+            case .text(let error): return .invalid(error)
+            case .store(let failure): throw RealtimeServiceError(failure, of: name)
+            }
+        }
+    }
+
+    /// Writes a staged value. What is wanted of it is read before, since it may be changed right after.
+    private func write(
+        _ write: RealtimeWrite, _ staged: StagedValue, _ options: RealtimeWriteOptions, _ principal: RealtimePrincipal,
+        _ client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
+    ) {
+        let (spool, holder) = (shared.spool, holder(principal, client))
+        let caller = caller(principal, client) ?? Self.admins
+        store.read(staged, of: .client(caller)) { state in
+            var written = RealtimeWritten()
+            if options.wantsHash { written.hash = try state.hash(at: staged.path) }
+            if options.wantsChanges {
+                written.content = try spool.collect(for: holder, until: OperationCancellation()) { receive in
+                    try state.writeJSON(at: staged.path, as: .written, receive)
+                }
+            }
+            return written
+        } completion: { [self] result in
+            let written: RealtimeWritten
+            switch result {
+            case .success(let read): written = read
+            case .failure(let failure): return completion(.failure(RealtimeServiceError(failure, of: name)))
+            }
+            var request = commit(write, as: principal)
+            request.client = client.id
+            store.commit(
+                request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
+                of: .clientCommit(caller)
+            ) { [name] result in
+                completion(result.map { _ in written }.mapError { RealtimeServiceError($0, of: name) })
             }
         }
     }

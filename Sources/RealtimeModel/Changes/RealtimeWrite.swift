@@ -18,6 +18,11 @@ package enum RealtimeWrite: Sendable {
         if case .set(_, _, _?) = self { true } else { false }
     }
 
+    /// Whether it sets a staged value.
+    package var isStaged: Bool {
+        if case .set(_, let value, _) = self { value.staged != nil } else { false }
+    }
+
     /// How many nodes the write's text had, about.
     package var nodeCount: Int {
         switch self {
@@ -49,7 +54,7 @@ package enum RealtimeWrite: Sendable {
             let node = try value.resolved(now: now) { (relative) throws(Failure) in
                 try existing(target.appending(relative))
             }
-            return RealtimeChange(target, node)
+            return RealtimeChange(target, node, staged: value.staged)
         }
         switch self {
         case .set(let target, let value, _): return [try change(target, value)]

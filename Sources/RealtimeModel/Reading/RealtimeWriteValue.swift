@@ -14,13 +14,23 @@ package struct RealtimeWriteValue: Sendable {
     package let serverValues: [Place]
     /// How many nodes the text had, about.
     package let nodeCount: Int
+    /// A large value, which isn't in memory; it has no server values.
+    package let staged: StagedValue?
 
     package init(_ node: RealtimeNode?) { self.init(node, serverValues: []) }
+
+    package init(_ staged: StagedValue) {
+        node = nil
+        serverValues = []
+        nodeCount = staged.rowCount
+        self.staged = staged
+    }
 
     init(_ node: RealtimeNode?, serverValues: [Place], nodeCount: Int = 1) {
         self.node = node
         self.serverValues = serverValues
         self.nodeCount = nodeCount
+        staged = nil
     }
 
     /// Parses a JSON text.
@@ -53,7 +63,7 @@ package struct RealtimeWriteValue: Sendable {
     }
 
     /// Whether the write removes what exists.
-    package var isDeletion: Bool { node == nil }
+    package var isDeletion: Bool { node == nil && staged == nil }
 
     /// The value with its server values computed.
     ///

@@ -12,13 +12,19 @@ struct IndexPass {
     private let layout: TreeLayout
     private let state: RealtimeSnapshot
     private let key: [UInt8]
+    /// The node at and below which nodes are looked at.
+    private let root: RealtimePath
 
-    init(_ namespace: String, _ record: NamespaceRecord, _ index: RealtimeIndex, _ storage: any StorageWriter) {
+    init(
+        _ namespace: String, _ layout: TreeLayout, _ index: RealtimeIndex, below root: RealtimePath = .root,
+        _ storage: any StorageWriter
+    ) {
         self.index = index
         self.storage = storage
-        layout = record.layout
+        self.layout = layout
+        self.root = root
         state = RealtimeSnapshot(
-            TreeRows(storage: storage, layout: record.layout), indexes: [], limits: RealtimeReadLimits(), version: 0)
+            TreeRows(storage: storage, layout: layout), indexes: [], limits: RealtimeReadLimits(), version: 0)
         var key = RowKind.indexPass.key(namespace)
         KeyBytes.append(UInt64(index.number), to: &key)
         self.key = key
@@ -45,7 +51,7 @@ struct IndexPass {
 
     /// - Parameter position: the path of the last child that has its entry.
     /// - Returns: the path of the last child that has its entry now; nil if all have.
-    private func build(after position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
+    func build(after position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
         var children: [(parent: [UInt8], key: RealtimeKey)] = []
         var last: [UInt8] = []
         let lower = position.flatMap { KeyBytes.successor(ofPrefix: $0) } ?? []
@@ -92,7 +98,8 @@ struct IndexPass {
     ///
     /// - Returns: false if the body has ended it.
     private func eachParent(from lower: [UInt8], _ body: ([UInt8]) throws -> Bool) throws -> Bool {
-        try visit([], index.definition.parents[...], from: lower, body)
+        guard index.definition.mayCover(below: root) else { return true }
+        return try visit(TreeKey.of(root), index.definition.parents.dropFirst(root.depth), from: lower, body)
     }
 
     private func visit(

@@ -26,7 +26,13 @@ package struct RealtimeIndexDefinition: Hashable, Sendable {
 
     /// Whether a path begins as those of the nodes whose children are ordered.
     func matches(_ keys: some RandomAccessCollection<RealtimeKey>) -> Bool {
-        guard keys.count >= parents.count else { return false }
+        keys.count >= parents.count && agrees(with: keys)
+    }
+
+    /// Whether the index may order the children of a node, or of nodes below it.
+    func mayCover(below path: RealtimePath) -> Bool { path.depth <= parents.count && agrees(with: path.keys) }
+
+    private func agrees(with keys: some RandomAccessCollection<RealtimeKey>) -> Bool {
         for (step, key) in zip(parents, keys) {
             if case .key(let wanted) = step, wanted != key { return false }
         }

@@ -25,13 +25,18 @@ extension RealtimeStore {
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
         let needed = definitions.filter { $0.index != .key && $0.index != .priority }
-        change({ kind, _ in kind.update(namespace) { record, _ in record.configure(needed) } }, completion: completion)
+        change(
+            { kind, _ in
+                // No indexes are no reason to create the namespace.
+                guard !needed.isEmpty || kind.namespaces.contains(namespace) else { return }
+                kind.update(namespace) { record, _ in record.configure(needed) }
+            }, completion: completion)
     }
 
     package func indexes(in namespace: String) async throws(RealtimeFailure) -> [IndexStatus] {
         try await change { kind, _ in
-            (try? kind.record(of: namespace))?.indexes.filter { $0.state != .dropping }
-                .map { IndexStatus(definition: $0.definition, isReady: $0.state == .ready) } ?? []
+            kind.indexes(of: namespace).filter { $0.state != .dropping }
+                .map { IndexStatus(definition: $0.definition, isReady: $0.state == .ready) }
         }
     }
 }

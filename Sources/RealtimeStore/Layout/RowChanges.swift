@@ -23,13 +23,21 @@ final class RowChanges {
     fileprivate private(set) var chunks: [[Change]] = []
     /// Ranges whose stored rows aren't seen any more.
     private(set) var hidden: [KeyRange] = []
+    /// Ranges that get the rows of a tree of their own, which are stored already.
+    private(set) var adopted: [TreeLayout.Extent] = []
+    /// The layout with the adopted trees; nil without any.
+    private(set) var layout: TreeLayout?
     private(set) var count = 0
     /// The approximate size in bytes.
     private(set) var bytes = 0
 
     private static let maxChunk = 256
 
-    var isEmpty: Bool { chunks.isEmpty && hidden.isEmpty }
+    /// Whether nothing changes.
+    var isEmpty: Bool { hasNoRows && adopted.isEmpty }
+
+    /// Whether the stored rows are seen as they are, in the layout.
+    var hasNoRows: Bool { chunks.isEmpty && hidden.isEmpty }
 
     /// All changes in the order of their paths.
     var all: some Sequence<Change> { chunks.joined() }
@@ -49,7 +57,10 @@ final class RowChanges {
     func delete(_ path: [UInt8]) { set(Change(path: path, row: nil, isStructural: true)) }
 
     /// Removes all rows of a subtree without looking at them.
-    func hide(_ range: KeyRange) {
+    ///
+    /// - Throws: if the subtree has a staged value.
+    func hide(_ range: KeyRange) throws(RealtimeFailure) {
+        guard adopted.allSatisfy({ range.intersection($0.range) == nil }) else { throw Self.overlap }
         let kept = all.filter { !range.contains($0.path) }
         count = kept.count
         chunks = stride(from: 0, to: kept.count, by: Self.maxChunk).map { start in
@@ -57,6 +68,28 @@ final class RowChanges {
         }
         hidden.removeAll { range.intersection($0) == $0 }
         hidden.append(range)
+    }
+
+    /// Replaces a subtree by rows that are stored already.
+    ///
+    /// - Parameter layout: where the rows are without the changes.
+    /// - Throws: if the subtree contains, or is in, another that was replaced or removed as a whole.
+    func adopt(_ extent: TreeLayout.Extent, in layout: TreeLayout) throws(RealtimeFailure) {
+        let others = hidden + adopted.map(\.range)
+        guard others.allSatisfy({ extent.range.intersection($0) == nil }), self[any: extent.range] == nil else {
+            throw Self.overlap
+        }
+        adopted.append(extent)
+        var changed = self.layout ?? layout
+        changed.adopt(extent)
+        self.layout = changed
+    }
+
+    private static let overlap = RealtimeFailure(.invalid, "a large value overlaps another write of its commit")
+
+    /// A change in a range.
+    private subscript(any range: KeyRange) -> Change? {
+        change(at: place(of: range.lower)).flatMap { range.contains($0.path) ? $0 : nil }
     }
 
     /// - Returns: the changed row, or nil in it if the row was removed; nil if the row isn't changed.

@@ -57,6 +57,12 @@ struct TreeLayout: Hashable, Sendable {
         }
     }
 
+    /// Gives a range to a tree that has its rows and was garbage so far. What the range had is garbage then.
+    mutating func adopt(_ extent: Extent) {
+        garbage.removeAll { $0.tree == extent.tree }
+        replace(extent.range, with: extent.tree)
+    }
+
     /// Gives a range to a tree, which has its rows.
     mutating func assign(_ range: KeyRange, to new: UInt32) {
         var result: [Extent] = []

@@ -5,11 +5,20 @@ import StorageEngine
 /// Paths are bytes (``TreeKey``).
 struct TreeRows {
     let storage: any StorageReader
-    let layout: TreeLayout
+    private let stored: TreeLayout
     /// Changes that aren't stored, but are seen.
-    var changes: RowChanges?
+    let changes: RowChanges?
     /// Notes what is read.
     var notes: ReadNotes?
+
+    init(storage: any StorageReader, layout: TreeLayout, changes: RowChanges? = nil) {
+        self.storage = storage
+        stored = layout
+        self.changes = changes
+    }
+
+    /// Which tree has the rows of which paths.
+    var layout: TreeLayout { changes?.layout ?? stored }
 
     func get(_ path: [UInt8]) throws -> [UInt8]? {
         notes?.add(path)
@@ -70,7 +79,7 @@ struct TreeRows {
     private func visitAll(
         _ range: KeyRange, _ reverse: Bool, _ keysOnly: Bool, _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
     ) throws {
-        guard let changes, !changes.isEmpty else { return try visitStored(range, reverse, keysOnly, body) }
+        guard let changes, !changes.hasNoRows else { return try visitStored(range, reverse, keysOnly, body) }
         var own = changes.cursor(in: range, reverse: reverse)
         var isStopped = false
         for part in changes.visibleParts(of: range, reverse: reverse) where !isStopped {

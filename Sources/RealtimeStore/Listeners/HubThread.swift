@@ -17,6 +17,7 @@ final class HubThread: @unchecked Sendable {
     private var trees: [String: ListenerTree] = [:]
     /// The groups with changes that their windows don't have yet, by namespace.
     private var outdated: [ObjectIdentifier: (namespace: String, group: QueryGroup)] = [:]
+    private var outdatedPlaces = OutdatedPlaces()
     /// The version up to which listeners without a query have their changes.
     private var position: Int64
     private var turns = StaleTurns(limit: .milliseconds(100))
@@ -142,11 +143,13 @@ final class HubThread: @unchecked Sendable {
         guard let core = cores[id] else { return }
         beginning.deliver()
         guard !beginning.hasFailed else { return remove(id) }
-        guard let own = core.group, let place = trees[core.namespace]?.place(core.path) else {
-            return core.begin(at: beginning.version)
+        guard let place = trees[core.namespace]?.place(core.path) else { return }
+        let isOutdated = core.begin(at: beginning.version)
+        guard let own = core.group else {
+            if isOutdated { outdatedPlaces.add(place, in: core.namespace) }
+            return updateGroups()
         }
         own.begin(at: beginning.version, QueryWindow(beginning.matches ?? [], own.query))
-        core.begin(at: beginning.version)
         if own.isOutdated { outdated[ObjectIdentifier(own)] = (core.namespace, own) }
         updateGroups()
         // The update may have ended the group, or forgotten its window.
@@ -219,7 +222,9 @@ final class HubThread: @unchecked Sendable {
             }
         }
         for (place, changes) in places {
-            if !place.listeners.isEmpty {
+            if changes.contains(where: { $0.staged != nil }) {
+                outdatedPlaces.invalidate(place, in: commit.namespace, at: commit.version)
+            } else if !place.listeners.isEmpty {
                 let push = RealtimePush(at: place.path, changes, version: commit.version)
                 for listener in place.listeners.values { listener.push(push) }
             }
@@ -232,28 +237,46 @@ final class HubThread: @unchecked Sendable {
 
     // MARK: Queries
 
-    /// Brings all windows to the state of one snapshot, once the commits up to it have come.
+    /// Brings all windows, and what staged values have changed, to the state of one snapshot, once the commits up to it
+    /// have come.
     private func updateGroups() {
-        guard !outdated.isEmpty else { return }
+        guard !outdated.isEmpty || !outdatedPlaces.isEmpty else { return }
         do {
             try session.read { snapshot in
                 guard bringCommits(upTo: snapshot.version) else { return }
                 let catalog = try catalogs.catalog(of: snapshot)
-                let groups = outdated
+                let (groups, places) = (outdated, outdatedPlaces.takeAll())
                 outdated = [:]
                 var states: [String: QueryState] = [:]
-                for (namespace, group) in groups.values {
+                func state(of namespace: String) -> QueryState {
                     let state =
                         states[namespace]
                         ?? QueryState(RealtimeSnapshot(catalog.namespaces[namespace], in: snapshot, limits: limits))
                     states[namespace] = state
-                    update(group, in: namespace, from: state)
+                    return state
                 }
+                for (namespace, path, listeners) in places { reload(listeners, at: path, from: state(of: namespace)) }
+                for (namespace, group) in groups.values { update(group, in: namespace, from: state(of: namespace)) }
             }
         } catch {
             let groups = outdated.values.map(\.group)
+            let listeners = outdatedPlaces.takeAll().flatMap(\.listeners)
             outdated = [:]
             for group in groups { end(group, RealtimeFailure(from: error)) }
+            end(listeners, RealtimeFailure(from: error))
+        }
+    }
+
+    /// Sends listeners all that is at their path. If that is too large for one push, they end.
+    private func reload(_ listeners: [ListenerCore], at path: RealtimePath, from state: QueryState) {
+        guard !listeners.isEmpty else { return }
+        var bytes = ReadBytes(limits)
+        do {
+            let change = RealtimeChange(RealtimeTarget(.root), try state.node(at: path, counting: &bytes))
+            let push = RealtimePush(at: path, [change], version: state.snapshot.version)
+            for listener in listeners { listener.reload(push) }
+        } catch {
+            end(listeners, RealtimeFailure(from: error))
         }
     }
 
@@ -320,8 +343,10 @@ final class HubThread: @unchecked Sendable {
         callSettled()
     }
 
-    private func end(_ group: QueryGroup, _ failure: RealtimeFailure) {
-        for listener in Array(group.listeners.values) {
+    private func end(_ group: QueryGroup, _ failure: RealtimeFailure) { end(Array(group.listeners.values), failure) }
+
+    private func end(_ listeners: [ListenerCore], _ failure: RealtimeFailure) {
+        for listener in listeners {
             listener.failed(failure)
             remove(listener.id)
         }

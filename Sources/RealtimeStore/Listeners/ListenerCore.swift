@@ -9,6 +9,8 @@ final class ListenerCore: @unchecked Sendable {
         case starting([RealtimePush])
         /// It has the state of a version, and receives what is newer.
         case active(from: Int64)
+        /// A staged value has changed what it has, and will be read.
+        case outdated
     }
 
     let id: UInt64
@@ -20,7 +22,9 @@ final class ListenerCore: @unchecked Sendable {
     let caller: ReadCaller?
     let receive: @Sendable (RealtimePush) -> Void
     let failed: @Sendable (RealtimeFailure) -> Void
-    var phase = Phase.starting([])
+    private var phase = Phase.starting([])
+    /// The version of the last staged value that has changed what it has.
+    private var stagedVersion = Int64.min
     /// The group of its query, if it has one.
     weak var group: QueryGroup?
 
@@ -46,14 +50,38 @@ final class ListenerCore: @unchecked Sendable {
             waiting.append(push)
             phase = .starting(waiting)
         case .active(let version): if push.version > version { receive(push) }
+        case .outdated: break
         }
     }
 
     /// Called when the initial data, of a version, were delivered.
-    func begin(at version: Int64) {
-        guard case .starting(let waiting) = phase else { return }
+    ///
+    /// - Returns: whether it must be reloaded.
+    func begin(at version: Int64) -> Bool {
+        guard case .starting(let waiting) = phase else { return false }
+        guard version >= stagedVersion else {
+            phase = .outdated
+            return true
+        }
         phase = .active(from: version)
         for push in waiting { self.push(push) }
+        return false
+    }
+
+    // MARK: Staged values
+
+    var isOutdated: Bool { if case .outdated = phase { true } else { false } }
+
+    /// A commit with a staged value has changed what it has.
+    func invalidate(at version: Int64) {
+        stagedVersion = version
+        if case .active(let known) = phase, version > known { phase = .outdated }
+    }
+
+    /// Receives all that it listens to.
+    func reload(_ push: RealtimePush) {
+        phase = .active(from: push.version)
+        receive(push)
     }
 }
 

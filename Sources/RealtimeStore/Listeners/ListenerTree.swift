@@ -73,19 +73,17 @@ final class ListenerTree {
         let target = applied.change.target
         var place = root
         for key in target.path.keys {
-            visit(place, target, applied.change.node, body)
+            visit(place, applied.change, body)
             guard let next = place.children[key] else { return }
             place = next
         }
-        visit(place, target, applied.change.node, body)
+        visit(place, applied.change, body)
         if !target.isPriority { visitBelow(place, applied.change.node, applied, body) }
     }
 
-    private func visit(
-        _ place: Place, _ target: RealtimeTarget, _ node: RealtimeNode?, _ body: (Place, RealtimeChange) -> Void
-    ) {
-        guard place.hasListeners, let relative = target.relative(to: place.path) else { return }
-        body(place, RealtimeChange(relative, node))
+    private func visit(_ place: Place, _ change: RealtimeChange, _ body: (Place, RealtimeChange) -> Void) {
+        guard place.hasListeners, let relative = change.target.relative(to: place.path) else { return }
+        body(place, RealtimeChange(relative, change.node, staged: change.staged))
     }
 
     private func visitBelow(
@@ -94,7 +92,7 @@ final class ListenerTree {
         for (key, child) in place.children {
             let below = node?[key]
             if child.hasListeners, applied.concerns(child.path, having: below) {
-                body(child, RealtimeChange(RealtimeTarget(.root), below))
+                body(child, RealtimeChange(RealtimeTarget(.root), below, staged: applied.change.staged))
             }
             visitBelow(child, below, applied, body)
         }

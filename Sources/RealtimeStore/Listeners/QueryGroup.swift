@@ -118,8 +118,9 @@ final class QueryGroup: @unchecked Sendable {
             for key in difference.kept.sorted() {
                 guard let changes = byChild[key] else { continue }
                 // One change is applied by clients as it was here. After several, an object may have lost its
-                // priority in between, which only the whole child tells.
-                pushed.append(changes.count == 1 ? changes[0] : try whole(key, in: state, &bytes))
+                // priority in between, which only the whole child tells. A staged value is only in the store.
+                let isKnown = changes.count == 1 && changes[0].staged == nil
+                pushed.append(isKnown ? changes[0] : try whole(key, in: state, &bytes))
             }
             for key in difference.entered.sorted() { pushed.append(try whole(key, in: state, &bytes)) }
         }

@@ -11,6 +11,8 @@ struct BackgroundWork {
 
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
+    /// Trees whose rows are garbage unless a write puts them into place, and that it still may (`StagedValue`).
+    private var held: Set<UInt32> = []
     /// Whether the last batch has failed.
     var isStuck = false
 
@@ -19,6 +21,16 @@ struct BackgroundWork {
     }
 
     mutating func look(at namespace: String) { unsettled.insert(namespace) }
+
+    /// Keeps the rows of a tree although they are garbage.
+    mutating func hold(_ tree: UInt32) { held.insert(tree) }
+
+    func holds(_ tree: UInt32) -> Bool { held.contains(tree) }
+
+    mutating func release(_ tree: UInt32, of namespace: String) {
+        held.remove(tree)
+        look(at: namespace)
+    }
 
     var isDone: Bool { unsettled.isEmpty }
 
@@ -34,7 +46,7 @@ struct BackgroundWork {
             return
         }
         let layout = record.layout
-        if let garbage = layout.garbage.first {
+        if let garbage = layout.garbage.first(where: { !held.contains($0.tree) }) {
             guard try Self.delete(garbage, atMost: limit, in: storage) else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
         } else if let extent = try movable(of: layout, kind.configuration, storage) {
@@ -42,7 +54,7 @@ struct BackgroundWork {
             let moved = try Self.move(extent, to: tree, atMost: limit, in: storage)
             kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
         } else if let index = record.indexes.first(where: { $0.state != .ready }) {
-            let pass = IndexPass(namespace, record, index, storage)
+            let pass = IndexPass(namespace, record.layout, index, storage)
             guard try pass.advance(atMost: limit) else { return }
             kind.update(namespace) {
                 $0.finish(index.number); _ = $1

@@ -48,6 +48,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     var namespaces: Dictionary<String, NamespaceRecord>.Keys { catalog.namespaces.keys }
 
+    func indexes(of namespace: String) -> [RealtimeIndex] { catalog.namespaces[namespace]?.indexes ?? [] }
+
     /// Changes what is kept of a namespace, which is created if it doesn't exist. The batch stores it at its end.
     func update(_ namespace: String, _ change: (inout NamespaceRecord, _ makeTree: () -> UInt32) -> Void) {
         var record = catalog.namespaces[namespace] ?? NamespaceRecord(layout: TreeLayout(tree: catalog.makeTree()))
@@ -62,10 +64,13 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     /// Stores changes of rows.
     func store(_ changes: RowChanges, of namespace: String, in storage: any StorageWriter) throws {
-        if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty {
+        if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty || !changes.adopted.isEmpty {
             update(namespace) { record, makeTree in
                 for range in changes.hidden { record.layout.replace(range, with: makeTree()) }
+                for extent in changes.adopted { record.layout.adopt(extent) }
             }
+            // From now on, what becomes garbage of them must go before the tree around it gets rows there.
+            for extent in changes.adopted { background.release(extent.tree, of: namespace) }
         }
         guard let layout = catalog.namespaces[namespace]?.layout else { return }
         for change in changes.all {
@@ -81,6 +86,29 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         recent.append(rows, in: namespace, version: version)
         feed.append(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes))
     }
+
+    // MARK: Staged values
+
+    /// A new tree for the rows of a staged value. It is garbage until a write puts it into place, so that it is removed if
+    /// that doesn't happen, also after a restart.
+    ///
+    /// - Returns: its number, or `unknownNamespace`.
+    func makeStagedTree(of namespace: String) -> Result<UInt32, RealtimeFailure> {
+        do throws(RealtimeFailure) { _ = try record(of: namespace) } catch { return .failure(error) }
+        var tree: UInt32 = 0
+        update(namespace) { record, makeTree in
+            tree = makeTree()
+            record.layout.garbage.append(TreeLayout.Extent(range: .all, tree: tree))
+        }
+        background.hold(tree)
+        return .success(tree)
+    }
+
+    /// Whether the rows of a staged value are all there. They aren't once a write has put them into place, or failed to.
+    func hasStagedTree(_ tree: UInt32) -> Bool { background.holds(tree) }
+
+    /// Lets the background work remove the rows of a staged value, unless they were put into place.
+    func releaseStagedTree(_ tree: UInt32, of namespace: String) { background.release(tree, of: namespace) }
 
     // MARK: The writer's life cycle
 

@@ -41,7 +41,8 @@ struct RecentRows {
     }
 
     mutating func append(_ changes: RowChanges, in namespace: String, version: Int64) {
-        var entry = Entry(version: version, namespace: namespace, rows: [], ranges: changes.hidden)
+        var entry = Entry(
+            version: version, namespace: namespace, rows: [], ranges: changes.hidden + changes.adopted.map(\.range))
         if changes.count > Self.maxRowsOfCommit, let range = changes.range {
             entry.ranges.append(range)
         } else {

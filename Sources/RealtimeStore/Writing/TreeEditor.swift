@@ -38,10 +38,14 @@ struct TreeEditor {
         let key = TreeKey.of(path)
         let above = entriesAbove(path)
         let before = try above.map { try $0.entry(in: rows) }
-        guard let (extent, old) = try replace(key, by: change.node, at: path) else { return nil }
-        if change.node != nil { try openLeaf(above: path) }
-        try setPriorityEntry(of: path, from: old, to: change.node?.priority)
-        var isEmptied = change.node == nil
+        let replaced =
+            if let staged = change.staged { try adopt(staged, at: key) } else {
+                try replace(key, by: change.node, at: path)
+            }
+        guard let (extent, old) = replaced else { return nil }
+        var isEmptied = change.node == nil && change.staged == nil
+        if !isEmptied { try openLeaf(above: path) }
+        try setPriorityEntry(of: path, from: old, to: change.node?.priority ?? change.staged?.priority)
         // From the lowest object up: a node exists if it has rows, which its entries are too.
         for depth in (0..<path.depth).reversed() {
             for (entry, old) in zip(above, before) where entry.depth == depth {
@@ -76,7 +80,7 @@ struct TreeEditor {
         let first = old.first.flatMap { $0.path.count == key.count ? $0.row : nil }
         let priority = try first.map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority } ?? nil
         guard !isLarge else {
-            changes.hide(range)
+            try changes.hide(range)
             for (path, row) in new.rows { changes.put(path, row, isStructural: true) }
             return (.any, priority)
         }
@@ -86,6 +90,22 @@ struct TreeEditor {
         }
         let differing = merge(old, new.rows)
         return differing.isEmpty ? nil : (.rows(differing), priority)
+    }
+
+    /// Puts the rows of a staged value into place. The old ones aren't looked at.
+    ///
+    /// - Returns: as ``replace(_:by:at:)``.
+    private func adopt(
+        _ staged: StagedValue, at key: [UInt8]
+    ) throws -> (RealtimeAppliedChange.Extent, RealtimePriority?) {
+        let wanted = indexes.filter { $0.state != .dropping && $0.definition.mayCover(below: staged.path) }
+        guard Set(wanted.map(\.number)) == staged.indexes else {
+            throw RealtimeFailure(.unavailable, "the indexes have changed while a large value was received; retry")
+        }
+        let priority = try rows.get(key).map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority }
+        let extent = TreeLayout.Extent(range: TreeKey.subtree(key), tree: staged.tree)
+        try changes.adopt(extent, in: rows.layout)
+        return (.any, priority ?? nil)
     }
 
     /// Makes the old rows the new ones.

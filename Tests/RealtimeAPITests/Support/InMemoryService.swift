@@ -120,6 +120,10 @@ final class InMemoryDatabase: RealtimeDatabase {
         return .query(.indexNotDefined(index: query.index.name, path: path))
     }
 
+    func stage(
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+    ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
+
     // MARK: Listens
 
     func listen(

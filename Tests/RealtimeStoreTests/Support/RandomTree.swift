@@ -1,5 +1,6 @@
 import RealtimeModel
 import RealtimeStore
+import StrictJSON
 import TestSupport
 
 /// Random nodes, writes and queries over few keys and values, so that they meet often.
@@ -99,6 +100,32 @@ struct RandomTree {
             }
             return .update(try RealtimeUpdate(entries))
         }
+    }
+
+    /// A node as JSON, with its keys in any order and priorities before or behind them.
+    mutating func json(_ node: RealtimeNode?) -> [UInt8] {
+        guard let node else { return Array((generator.once(in: 2) ? "null" : #"{"a":{},"b":null}"#).utf8) }
+        var members: [[UInt8]] = []
+        func member(_ key: String, _ value: [UInt8]) -> [UInt8] {
+            var writer = JSONWriter(capacity: 64)
+            writer.key(key)
+            return writer.bytes + value
+        }
+        func text(_ leaf: RealtimeLeaf) -> [UInt8] {
+            var writer = JSONWriter(capacity: 64)
+            writer.realtime(leaf)
+            return writer.bytes
+        }
+        if let leaf = node.leaf {
+            guard let priority = node.priority else { return text(leaf) }
+            members = [member(".value", text(leaf)), member(".priority", text(priority.leaf))]
+        } else {
+            if generator.once(in: 4) { members.append(member("nothing", Array("[null,{}]".utf8))) }
+            for child in node.children { members.append(member(child.key.string, json(child.node))) }
+            if let priority = node.priority { members.append(member(".priority", text(priority.leaf))) }
+        }
+        members.shuffle(using: &generator)
+        return Array("{ ".utf8) + members.joined(separator: Array(" ,\n".utf8)) + Array("}".utf8)
     }
 
     mutating func bound(_ index: RealtimeQuery.Index) -> RealtimeQuery.Bound {

@@ -89,6 +89,29 @@ final class RealtimeFixture: Sendable {
         done.wait()
     }
 
+    /// Stages the value of a write, as the store does with a large one.
+    func staged(_ json: [UInt8], at path: RealtimePath) async throws -> StagedValue? {
+        let store = store
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                let result = Result {
+                    try json.withUnsafeBytes { try store.stage($0, at: path, in: Self.namespace) }
+                }
+                continuation.resume(with: result)
+            }
+        }
+    }
+
+    /// The same write with a staged value, if it sets one that can be staged.
+    func staged(_ write: RealtimeWrite, _ random: inout RandomTree) async throws -> RealtimeWrite {
+        guard case .set(let target, let value, let hash) = write, !target.isPriority, value.serverValues.isEmpty else {
+            return write
+        }
+        let node = value.resolved(now: 0, existing: nil)
+        guard let staged = try await staged(random.json(node), at: target.path) else { return write }
+        return .set(target, RealtimeWriteValue(staged), ifHash: hash)
+    }
+
     /// Sets what JSON says.
     @discardableResult
     func set(_ path: String, _ json: String) async throws -> RealtimeCommitted {

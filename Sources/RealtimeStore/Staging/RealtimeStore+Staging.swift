@@ -1,0 +1,127 @@
+package import CommitPipeline
+import DocumentModel
+package import RealtimeModel
+import StorageEngine
+
+/// Why a text can't be staged.
+package enum StagingFailure: Error {
+    /// The text isn't a value.
+    case text(RealtimeError)
+    /// It must be read into memory: it has server values, which are computed when it is written.
+    case needsMemory
+    case store(RealtimeFailure)
+}
+
+extension RealtimeStore {
+    /// Stores the rows of a large value beside the tree, some in each of many short commits, so that a write can put
+    /// them into place. Neither the value is held in memory, nor do other writers wait.
+    ///
+    /// Blocks the calling thread, which must not be one of the pipeline's.
+    ///
+    /// - Parameters:
+    ///   - bytes: the value as JSON.
+    ///   - path: where it is written to.
+    ///   - progress: called from time to time with the number of bytes that were read and aren't needed any more. What
+    ///     it throws ends staging.
+    /// - Returns: nil if the text stands for nothing, such as `{}`. The rows are removed in the background if the value is
+    ///   released without a write.
+    package func stage(
+        _ bytes: UnsafeRawBufferPointer, at path: RealtimePath, in namespace: String,
+        progress: @escaping (Int) throws(RealtimeFailure) -> Void = { _ in }
+    ) throws(StagingFailure) -> StagedValue? {
+        do {
+            let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace) }.get()
+            let hold = StagedTree(tree, of: namespace, in: self)
+            var rows = StagingRows(tree, at: path, in: self, progress)
+            _ = try RealtimeRowReader<StagingRows>.read(bytes, at: path, to: &rows)
+            try rows.finish()
+            guard rows.count > 0 else { return nil }
+            return StagedValue(
+                tree: tree, at: path, priority: rows.priority, rowCount: rows.count,
+                indexes: try index(tree, at: path, in: namespace), hold: hold)
+        } catch let error as RealtimeError {
+            throw .text(error)
+        } catch is RealtimeRowReader<StagingRows>.HasServerValue {
+            throw .needsMemory
+        } catch {
+            throw .store(RealtimeFailure(from: error))
+        }
+    }
+
+    /// Reads a staged value, as what exists at its path.
+    ///
+    /// - Parameter caller: whose turn the read waits for.
+    package func read<Success: Sendable>(
+        _ staged: StagedValue, of caller: ReadCaller, _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Success,
+        completion: @escaping @Sendable (Result<Success, RealtimeFailure>) -> Void
+    ) {
+        let job = StagedReadJob(staged: staged, body: body, completion: completion)
+        pipeline.read(job, of: caller)
+    }
+
+    /// Adds the entries of indexes to the rows of a staged value.
+    ///
+    /// - Returns: the numbers of the indexes.
+    private func index(_ tree: UInt32, at path: RealtimePath, in namespace: String) throws -> Set<UInt32> {
+        let indexes = try changeAndWait { kind, _ in
+            kind.indexes(of: namespace).filter { $0.state != .dropping && $0.definition.mayCover(below: path) }
+        }
+        for index in indexes {
+            var position: [UInt8]?
+            repeat {
+                position = try changeAndWait { [position] _, storage in
+                    let layout = TreeLayout(tree: tree)
+                    let pass = IndexPass(namespace, layout, index, below: path, storage)
+                    return try pass.build(after: position, StagingRows.maxRows)
+                }
+            } while position != nil
+        }
+        return Set(indexes.map(\.number))
+    }
+
+    /// Changes what is kept, and waits until that is durable.
+    func changeAndWait<Success: Sendable>(
+        _ body: @escaping @Sendable (RealtimeRows, any StorageWriter) throws -> Success
+    ) throws(RealtimeFailure) -> Success {
+        let results = JobQueue<Result<Success, RealtimeFailure>>()
+        change(body) { _ = results.put($0) }
+        guard let result = results.take()?.first else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
+        return try result.get()
+    }
+}
+
+/// Keeps the rows of a staged value.
+private final class StagedTree: Sendable {
+    private let tree: UInt32
+    private let namespace: String
+    private let store: RealtimeStore
+
+    init(_ tree: UInt32, of namespace: String, in store: RealtimeStore) {
+        self.tree = tree
+        self.namespace = namespace
+        self.store = store
+    }
+
+    deinit {
+        let (tree, namespace) = (tree, namespace)
+        store.change({ kind, _ in kind.releaseStagedTree(tree, of: namespace) }) { _ in }
+    }
+}
+
+/// Reads the rows of a staged value.
+private struct StagedReadJob<Success: Sendable>: SnapshotJob {
+    let staged: StagedValue
+    let body: @Sendable (RealtimeSnapshot) throws -> Success
+    let completion: @Sendable (Result<Success, RealtimeFailure>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        let rows = TreeRows(storage: snapshot.storage, layout: TreeLayout(tree: staged.tree))
+        // Its text was bounded.
+        let limits = RealtimeReadLimits(maxBytes: .max)
+        let state = RealtimeSnapshot(rows, indexes: [], limits: limits, version: snapshot.version)
+        let result = Result { try body(state) }.mapError { RealtimeFailure(from: $0) }
+        snapshot.complete { [completion] in completion(result) }
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(RealtimeFailure(from: error))) }
+}

@@ -27,7 +27,7 @@ extension RealtimeStore {
         let needed = definitions.filter { $0.index != .key && $0.index != .priority }
         change(
             { kind, _ in
-                // No indexes are no reason to create the namespace.
+                // A namespace isn't created for the sake of no index.
                 guard !needed.isEmpty || kind.namespaces.contains(namespace) else { return }
                 kind.update(namespace) { record, _ in record.configure(needed) }
             }, completion: completion)

@@ -1,7 +1,7 @@
 import RealtimeModel
 
 /// The places whose listeners, those without a query, must be sent all that is there, because a staged value has
-/// changed it: it isn't in memory, so the rest of it can't be told from the commit.
+/// changed it: the commit doesn't have the value's nodes.
 ///
 /// Used by the listeners' thread.
 struct OutdatedPlaces {

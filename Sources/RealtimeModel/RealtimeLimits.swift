@@ -14,6 +14,8 @@ package enum RealtimeLimits {
     package static let maxReadBytes = 256 * 1024 * 1024
     /// The nodes of a write: each takes much more memory than the few bytes of its text.
     package static let maxWriteNodes = 6_000_000
+    /// The nodes of a write whose value isn't held in memory: each is a row, which takes more than the text's few bytes.
+    package static let maxStagedNodes = 32_000_000
     /// The functions that one write invokes.
     package static let maxFunctionsPerWrite = 1_000
     /// The bytes of an event's data.

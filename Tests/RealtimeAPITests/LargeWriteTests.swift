@@ -98,6 +98,19 @@ import Testing
         }
     }
 
+    /// The answer goes on as the client takes it.
+    @Test func aLargeAnswerWaitsForItsClient() async throws {
+        try await run { port in
+            let client = try await port.client(isReading: false)
+            try await client.send(
+                "PUT /a.json?ns=n HTTP/1.1\r\nHost: h\r\nContent-Length: \(Self.text.utf8.count)\r\n\r\n" + Self.text)
+            _ = try await client.readSome()
+            try await client.startReading()
+            let answer = try await client.answer()
+            #expect(answer.body == Self.sorted)
+        }
+    }
+
     /// A listener of a small part hears of it.
     @Test func aStreamOfAPartHasItsChange() async throws {
         try await run { port in

@@ -279,7 +279,9 @@ final class DataExchange: ValueStreamOwner {
                 switch result {
                 case .success(let written):
                     guard !exchange.hasLeft else { return }
-                    RESTAnswer(request, exchange.connection).send(written, target, name)
+                    let answer = RESTAnswer(request, exchange.connection)
+                    exchange.answer = answer
+                    answer.send(written, target, name)
                 case .failure(.stale) where request.ifMatch != nil:
                     // The client sees what there is by a read of its own, which the rules may refuse.
                     exchange.read(target.path, request, database, principal, status: .preconditionFailed)

@@ -52,7 +52,7 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
     /// - Returns: the number of nodes that the text had, about.
     /// - Throws: `RealtimeError`, the first one in the text; ``HasServerValue``; or what the receiver throws.
     package static func read(
-        _ bytes: UnsafeRawBufferPointer, at path: RealtimePath, maxNodes: Int = RealtimeLimits.maxWriteNodes,
+        _ bytes: UnsafeRawBufferPointer, at path: RealtimePath, maxNodes: Int = RealtimeLimits.maxStagedNodes,
         to receiver: inout Receiver
     ) throws -> Int {
         var reader = RealtimeRowReader(bytes, at: path, maxNodes: maxNodes, to: receiver)

@@ -120,7 +120,7 @@ import Testing
 
     private func socket(_ channel: EmbeddedChannel) throws -> WebSocketHandler {
         let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
-        let socket = WebSocketHandler(channel, to: Recorder(), on: loop, address: 1, loop: loop)
+        let socket = WebSocketHandler(channel, to: Recorder(), on: ConnectionQueue(loop), address: 1, loop: loop)
         try channel.pipeline.syncOperations.addHandler(socket)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return socket
@@ -164,7 +164,7 @@ import Testing
         let loop = RealtimeLoop(eventLoop: channel.testingEventLoop, parts: parts)
         let recorder = Recorder()
         try await channel.testingEventLoop.submit {
-            let socket = WebSocketHandler(channel, to: recorder, on: loop, address: 1, loop: loop)
+            let socket = WebSocketHandler(channel, to: recorder, on: ConnectionQueue(loop), address: 1, loop: loop)
             try channel.pipeline.syncOperations.addHandler(socket)
         }.get()
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()

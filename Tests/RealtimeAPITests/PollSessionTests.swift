@@ -37,7 +37,7 @@ import TextFormats
         channel.embeddedEventLoop.run()
         // The switch.
         let offered = OfferedSocket()
-        let socket = WebSocketHandler(channel, to: offered, on: loop, address: 1, loop: loop)
+        let socket = WebSocketHandler(channel, to: offered, on: connection.queue, address: 1, loop: loop)
         try channel.pipeline.syncOperations.addHandler(socket)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         #expect(offered.offer(WebSocketTransport(socket, channel), to: session) == true)

@@ -8,6 +8,7 @@ import Sharing
 /// `@unchecked Sendable`: it is used on its loop only; other threads merely keep it until they are back there.
 final class RealtimeConnection: @unchecked Sendable {
     let loop: RealtimeLoop
+    let queue: ConnectionQueue
     let key: RealtimeSessions.Key
     private let database: any RealtimeDatabase
     private let client: RealtimeClient
@@ -55,6 +56,7 @@ final class RealtimeConnection: @unchecked Sendable {
     ) {
         self.key = key
         self.loop = loop
+        queue = ConnectionQueue(loop)
         self.database = database
         allowsOwner = opening.allowsOwner
         client = RealtimeClient(address: address)
@@ -148,14 +150,14 @@ final class RealtimeConnection: @unchecked Sendable {
                 loop.parts.credentials.bearer(
                     of: token, override: override, allowsOwner: allowsOwner
                 ) { [self] result in
-                    loop.post {
+                    queue.post {
                         if case .success(let bearer) = result { self.serverKey = bearer.serverKey }
                         self.perform(self.session.verified(id, result))
                     }
                 }
             case .verifyApp(let id, let token):
                 loop.parts.credentials.verifyApp?(token) { [self] isValid in
-                    loop.post { self.perform(self.session.verifiedApp(id, isValid)) }
+                    queue.post { self.perform(self.session.verifiedApp(id, isValid)) }
                 }
             case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
             case .cancel(let id): listens.removeValue(forKey: id)?.cancel()
@@ -181,28 +183,28 @@ final class RealtimeConnection: @unchecked Sendable {
                     case .success(let reading): .value(reading.content)
                     case .failure(let error): .failure(error)
                     }
-                loop.post { self.answered(id, answer) }
+                queue.post { self.answered(id, answer) }
             }
         case .write(let write):
             database.write(write, RealtimeWriteOptions(), as: principal, for: client) { [self] result in
                 let answer = RequestAnswer(result.map { _ in })
-                loop.post { self.answered(id, answer) }
+                queue.post { self.answered(id, answer) }
             }
         case .onDisconnect(let request):
             registrations += 1
             database.onDisconnect(request, session: key.session, as: principal, for: client) { [self] result in
-                loop.post {
+                queue.post {
                     self.registered()
                     self.answered(id, RequestAnswer(result))
                 }
             }
         case .endFormerSession(let former):
-            let done: @Sendable () -> Void = { [self] in loop.post { self.answered(id, .done) } }
+            let done: @Sendable () -> Void = { [self] in queue.post { self.answered(id, .done) } }
             let former = RealtimeSessions.Key(database: key.database, session: former)
             guard let connection = loop.parts.sessions[former], connection !== self else {
                 return database.endSession(former.session, of: nil, done)
             }
-            connection.loop.post { connection.disconnect(done) }
+            connection.queue.post { connection.disconnect(done) }
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .listen,
             .unlisten,
             .invalid:
@@ -242,7 +244,7 @@ final class RealtimeConnection: @unchecked Sendable {
         Countdown.run(open.count, together: Countdown.listensTogether) { index, done in
             open[index].authorize(as: principal, done)
         } completion: { [self] in
-            loop.post { self.perform(self.session.authorized(id)) }
+            queue.post { self.perform(self.session.authorized(id)) }
         }
     }
 
@@ -348,7 +350,7 @@ final class RealtimeConnection: @unchecked Sendable {
         guard open.collected != nil || transport.isReady else { return }
         open.isReading = true
         value = open
-        open.stream.next { [self] result in loop.post { self.received(result) } }
+        open.stream.next { [self] result in queue.post { self.received(result) } }
     }
 
     private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {

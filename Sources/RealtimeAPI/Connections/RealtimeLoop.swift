@@ -1,27 +1,26 @@
-import DequeModule
 import NIOCore
 import Synchronization
 
-/// What the connections of one event loop share, and the queue by which the databases' threads reach them.
+/// What the connections of one event loop share, and the mailbox by which the databases' threads reach them.
 ///
-/// `@unchecked Sendable`: all but the queue is used on the loop only.
+/// `@unchecked Sendable`: all but the mailbox is used on the loop only.
 final class RealtimeLoop: @unchecked Sendable {
     /// What is to be done on the loop.
     enum Item: Sendable {
-        case event(SessionListener, RealtimeListenEvent)
+        case event(any LoopListener, RealtimeListenEvent)
         case call(@Sendable () -> Void)
+
+        var isPush: Bool { if case .event(_, .push) = self { true } else { false } }
     }
 
     private struct Mailbox {
-        var items: Deque<Item> = []
+        var turns = ConnectionTurns()
         var isScheduled = false
     }
 
     let eventLoop: any EventLoop
     let parts: RealtimeParts
     private let mailbox = Mutex(Mailbox())
-    /// Work that was taken from the queue.
-    private var taken: Deque<Item> = []
     private var sockets: [ObjectIdentifier: WebSocketHandler] = [:]
     private var requests: [ObjectIdentifier: RESTConnection] = [:]
     private var polls: [ObjectIdentifier: PollSession] = [:]
@@ -33,53 +32,52 @@ final class RealtimeLoop: @unchecked Sendable {
     var isStopping = false
 
     /// What is done before the loop's sockets are served in between.
-    private static let slice = 512
+    private static let slice = 64
     /// What is done before the messages are handed over.
     private static let batch = 32
+    /// An event loop reads its sockets only once no task is due, however many there were.
+    private static let pause = TimeAmount.microseconds(20)
 
     init(eventLoop: any EventLoop, parts: RealtimeParts) {
         self.eventLoop = eventLoop
         self.parts = parts
     }
 
-    // MARK: The queue
+    // MARK: The mailbox
 
-    /// Adds work from any thread. It is done in the order of the calls.
-    func post(_ item: Item) {
+    /// Adds work from any thread.
+    func post(_ item: Item, to queue: ConnectionQueue) {
         let mustSchedule = mailbox.withLock { mailbox in
-            mailbox.items.append(item)
+            mailbox.turns.append(item, to: queue)
             defer { mailbox.isScheduled = true }
             return !mailbox.isScheduled
         }
         if mustSchedule { eventLoop.execute { self.drain() } }
     }
 
-    func post(_ call: @escaping @Sendable () -> Void) { post(.call(call)) }
-
     private func drain() {
         isBatching = true
+        var items: [Item] = []
         var done = 0
-        while done < Self.slice, let item = next() {
-            switch item {
-            case .event(let listener, let event): listener.deliver(event)
-            case .call(let call): call()
+        repeat {
+            items.removeAll(keepingCapacity: true)
+            mailbox.withLock { $0.turns.take(Self.batch, into: &items) }
+            for item in items {
+                switch item {
+                case .event(let listener, let event): listener.deliver(event)
+                case .call(let call): call()
+                }
             }
-            done += 1
             // What was just written is still in the processor's cache.
-            if done % Self.batch == 0 { flush() }
-        }
+            flush()
+            done += items.count
+        } while items.count == Self.batch && done < Self.slice
         endBatch()
-        if !taken.isEmpty { return eventLoop.execute { self.drain() } }
-        let isEmpty = mailbox.withLock { mailbox in
-            mailbox.isScheduled = !mailbox.items.isEmpty
-            return mailbox.items.isEmpty
+        let isDone = mailbox.withLock { mailbox in
+            mailbox.isScheduled = !mailbox.turns.isEmpty
+            return mailbox.turns.isEmpty
         }
-        if !isEmpty { eventLoop.execute { self.drain() } }
-    }
-
-    private func next() -> Item? {
-        if taken.isEmpty { mailbox.withLock { swap(&$0.items, &taken) } }
-        return taken.popFirst()
+        if !isDone { eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.drain() } }
     }
 
     /// Hands over a connection's messages once the current work is done.

@@ -32,8 +32,8 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private let loop: RealtimeLoop
     private let receiver: any SocketReceiver
-    /// The loop that the receiver is called on.
-    private let receiverLoop: RealtimeLoop
+    /// By which the receiver is reached on its loop.
+    private let receiverQueue: ConnectionQueue
     private let channel: any Channel
     private var assembler: FrameAssembler
     /// A message in several frames of the WebSocket's own.
@@ -62,12 +62,12 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private static let closeTime = TimeAmount.seconds(5)
 
     init(
-        _ channel: any Channel, to receiver: any SocketReceiver, on receiverLoop: RealtimeLoop, address: UInt64,
+        _ channel: any Channel, to receiver: any SocketReceiver, on receiverQueue: ConnectionQueue, address: UInt64,
         loop: RealtimeLoop
     ) {
         self.channel = channel
         self.receiver = receiver
-        self.receiverLoop = receiverLoop
+        self.receiverQueue = receiverQueue
         self.loop = loop
         assembler = FrameAssembler(maxMessageBytes: loop.parts.limits.messageBytes)
         held = loop.parts.bodies.map { HeldMemory($0, address: address) }
@@ -81,8 +81,8 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func onReceiver(_ body: @escaping @Sendable (any SocketReceiver) -> Void) {
-        if receiverLoop === loop { return body(receiver) }
-        receiverLoop.post { [receiver] in body(receiver) }
+        if receiverQueue.loop === loop { return body(receiver) }
+        receiverQueue.post { [receiver] in body(receiver) }
     }
 
     // MARK: Frames
@@ -198,9 +198,11 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
             waiting = []
             unreadBytes = message.readableBytes
             updateReading()
+            // Nothing else that other threads have for the socket must keep its order with the message.
+            let queue = ConnectionQueue(loop)
             loop.parts.longWork.add { [self] in
                 let read = Self.read(message)
-                loop.post { self.goOn(after: read, bytes: message.readableBytes) }
+                queue.post { self.goOn(after: read, bytes: message.readableBytes) }
             }
         }
     }

@@ -33,9 +33,9 @@ final class PollExchange: RESTExchange {
         guard head.method == .GET || head.method == .POST, let parameters = URLParameters(query ?? "") else {
             throw RESTRefusal(400, "The request is not one of long polling.")
         }
-        let loop = loop
+        let (loop, queue) = (loop, connection.queue)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let send: @Sendable ([UInt8]) -> Void = { script in loop.post { exchange.value.send(script) } }
+        let send: @Sendable ([UInt8]) -> Void = { script in queue.post { exchange.value.send(script) } }
         switch LongPollRequest(parameters) {
         case .start(let callback):
             let opening = try SessionOpening(head, parameters, loop.parts)

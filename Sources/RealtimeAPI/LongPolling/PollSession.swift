@@ -28,6 +28,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     private var heldUnsent: HeldMemory?
 
     private var loop: RealtimeLoop { connection.loop }
+    private var queue: ConnectionQueue { connection.queue }
 
     init(_ connection: RealtimeConnection, callback: String, password: String, address: UInt64) {
         self.connection = connection
@@ -57,7 +58,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     ) -> (@Sendable () -> Void)? {
         guard password == self.password else { return nil }
         let id = Mailed<LongPollConnection.PollID>()
-        loop.post { [self] in
+        queue.post { [self] in
             lastPoll += 1
             let poll = lastPoll
             id.value = poll
@@ -74,7 +75,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             waitForPoll()
         }
         return { [self] in
-            loop.post { [self] in
+            queue.post { [self] in
                 guard let poll = id.value, answers.removeValue(forKey: poll) != nil else { return }
                 polling.left(poll)
                 waitForPoll()
@@ -85,7 +86,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     /// The page is left.
     func disconnect(password: String) -> Bool {
         guard password == self.password else { return false }
-        loop.post { [self] in
+        queue.post { [self] in
             guard !isSwitched else { return }
             breakOff()
             remove()
@@ -143,7 +144,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             case .read(let text):
                 loop.parts.longWork.add { [self] in
                     let message = LongPollConnection.decode(text).map { (RealtimeMessage($0), $0.count) }
-                    loop.post { self.didRead(message) }
+                    queue.post { self.didRead(message) }
                 }
             case .end:
                 connection.finish()

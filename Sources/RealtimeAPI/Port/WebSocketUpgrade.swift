@@ -44,7 +44,7 @@ final class WebSocketUpgrade: RESTExchange {
                 let session = opening.connection(on: loop, address: address)
                 try connection.upgrade(headers) { [loop] channel in
                     let socket = WebSocketHandler(
-                        channel, to: SessionSocket(session), on: loop, address: address, loop: loop)
+                        channel, to: SessionSocket(session), on: session.queue, address: address, loop: loop)
                     return (socket, { session.begin(WebSocketTransport(socket, channel)) })
                 }
             }
@@ -61,12 +61,13 @@ final class WebSocketUpgrade: RESTExchange {
         let host = opening.opening.host
         try connection.upgrade(headers) { [loop] channel in
             guard let known else {
-                let socket = WebSocketHandler(channel, to: OfferedSocket(), on: loop, address: address, loop: loop)
+                let socket = WebSocketHandler(
+                    channel, to: OfferedSocket(), on: ConnectionQueue(loop), address: address, loop: loop)
                 return (socket, { Self.sendBack(WebSocketTransport(socket, channel), to: host) })
             }
             let receiver = OfferedSocket()
-            let sessionLoop = known.connection.loop
-            let socket = WebSocketHandler(channel, to: receiver, on: sessionLoop, address: address, loop: loop)
+            let queue = known.connection.queue
+            let socket = WebSocketHandler(channel, to: receiver, on: queue, address: address, loop: loop)
             let transport = WebSocketTransport(socket, channel)
             let offer: @Sendable () -> Void = {
                 guard receiver.offer(transport, to: known) else { return Self.sendBack(transport, to: host) }
@@ -74,7 +75,7 @@ final class WebSocketUpgrade: RESTExchange {
                 transport.flush()
             }
             // Before any message of the socket is received, on its session's loop.
-            return (socket, { if sessionLoop === loop { offer() } else { sessionLoop.post(offer) } })
+            return (socket, { if queue.loop === loop { offer() } else { queue.post(offer) } })
         }
     }
 

@@ -21,6 +21,7 @@ final class DataExchange: ValueStreamOwner {
     private var timeout: Scheduled<Void>?
 
     private var loop: RealtimeLoop { connection.loop }
+    private var queue: ConnectionQueue { connection.queue }
     private var parts: RealtimeParts { connection.loop.parts }
 
     init(_ head: HTTPRequestHead, _ connection: RESTConnection) {
@@ -39,7 +40,7 @@ final class DataExchange: ValueStreamOwner {
         // The disk is slower than the client.
         connection.pauseBody(true)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        body.whenWritten { [loop] in loop.post { exchange.value.connection.pauseBody(false) } }
+        body.whenWritten { [queue] in queue.post { exchange.value.connection.pauseBody(false) } }
     }
 
     var holdsBody: Bool { body.isInMemory }
@@ -119,11 +120,11 @@ final class DataExchange: ValueStreamOwner {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         parts.credentials.bearer(
             of: token, override: request.override, allowsOwner: isHeader && !parts.isForeign(head)
-        ) { [loop] result in
-            if loop.eventLoop.inEventLoop {
+        ) { [queue] result in
+            if queue.loop.eventLoop.inEventLoop {
                 completion(exchange.value, result)
             } else {
-                loop.post { completion(exchange.value, result) }
+                queue.post { completion(exchange.value, result) }
             }
         }
     }
@@ -135,8 +136,8 @@ final class DataExchange: ValueStreamOwner {
             return perform(request, database, bearer)
         }
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        verify(request.appToken) { [loop] isValid in
-            loop.post {
+        verify(request.appToken) { [queue] isValid in
+            queue.post {
                 guard isValid else { return exchange.value.refuse(RESTRefusal(.unverifiedApp)) }
                 exchange.value.perform(request, database, bearer)
             }
@@ -195,8 +196,8 @@ final class DataExchange: ValueStreamOwner {
         if let milliseconds = request.timeoutMilliseconds {
             timeout = loop.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) { exchange.value.readTimedOut() }
         }
-        database.read(read, as: principal, for: connection.client) { [loop] result in
-            loop.post { exchange.value.finishRead(result, request, status) }
+        database.read(read, as: principal, for: connection.client) { [queue] result in
+            queue.post { exchange.value.finishRead(result, request, status) }
         }
     }
 
@@ -239,7 +240,7 @@ final class DataExchange: ValueStreamOwner {
         let content = body.take()
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {
-            reader.read(content, on: exchange.value.loop) { result in
+            reader.read(content, on: exchange.value.queue) { result in
                 let exchange = exchange.value
                 switch result {
                 case .failure(let refusal): exchange.refuse(refusal)
@@ -248,8 +249,8 @@ final class DataExchange: ValueStreamOwner {
             }
         }
         guard content.bytes > RESTWriteReader.largeBody else { return read() }
-        parts.largeWrites.enter { [loop] in
-            loop.post {
+        parts.largeWrites.enter { [queue] in
+            queue.post {
                 exchange.value.isInGate = true
                 guard !exchange.value.hasLeft else { return exchange.value.leaveGate() }
                 read()
@@ -272,8 +273,8 @@ final class DataExchange: ValueStreamOwner {
         options.wantsHash = request.ifMatch != nil || request.wantsETag
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        database.write(write, options, as: principal, for: connection.client) { [loop] result in
-            loop.post {
+        database.write(write, options, as: principal, for: connection.client) { [queue] result in
+            queue.post {
                 let exchange = exchange.value
                 exchange.leaveGate()
                 switch result {
@@ -344,8 +345,8 @@ final class DataExchange: ValueStreamOwner {
         _ headers: HTTPHeaders
     ) -> @Sendable (Result<Void, RealtimeServiceError>) -> Void {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        return { [loop] result in
-            loop.post {
+        return { [queue] result in
+            queue.post {
                 let exchange = exchange.value
                 guard !exchange.hasLeft else { return }
                 switch result {

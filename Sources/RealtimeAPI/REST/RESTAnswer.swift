@@ -58,9 +58,8 @@ final class RESTAnswer {
     private func readMore() {
         guard let stream, !isReading, connection.isReady else { return }
         isReading = true
-        let loop = connection.loop
-        let answer = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        stream.next { part in loop.post { answer.value.received(part) } }
+        let answer = NIOLoopBound(self, eventLoop: connection.loop.eventLoop)
+        stream.next { [queue = connection.queue] part in queue.post { answer.value.received(part) } }
     }
 
     private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {

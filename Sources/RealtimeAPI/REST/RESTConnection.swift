@@ -42,6 +42,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     let loop: RealtimeLoop
+    let queue: ConnectionQueue
     private var state = State.idle
     private var context: ChannelHandlerContext?
     private(set) var head: HTTPRequestHead?
@@ -63,6 +64,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     init(loop: RealtimeLoop) {
         self.loop = loop
+        queue = ConnectionQueue(loop)
         deadline = loop.eventLoop.now + loop.parts.port.idle
     }
 

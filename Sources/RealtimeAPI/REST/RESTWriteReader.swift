@@ -35,22 +35,22 @@ struct RESTWriteReader {
 
     /// - Parameter completion: called on the loop.
     func read(
-        _ body: RESTBodyText.Content, on loop: RealtimeLoop,
+        _ body: RESTBodyText.Content, on queue: ConnectionQueue,
         _ completion: @escaping @Sendable (Result<RealtimeWrite, RESTRefusal>) -> Void
     ) {
         switch body {
         case .buffer(let buffer) where buffer.readableBytes <= Self.smallBody: completion(write(buffer))
         case .buffer(let buffer):
-            loop.parts.longWork.add {
+            queue.loop.parts.longWork.add {
                 let result = write(buffer)
-                loop.post { completion(result) }
+                queue.post { completion(result) }
             }
         case .file(let file):
-            let work = file.bytes > Self.largeBody ? loop.parts.largeWork : loop.parts.longWork
+            let work = file.bytes > Self.largeBody ? queue.loop.parts.largeWork : queue.loop.parts.longWork
             file.whenWritten {
                 work.add {
                     let result = write(file)
-                    loop.post { completion(result) }
+                    queue.post { completion(result) }
                 }
             }
         }

@@ -9,7 +9,7 @@ import StrictJSON
 ///
 /// `@unchecked Sendable`: it is used on its connection's loop only; the service's threads merely hand it events, by way of the
 /// loop.
-final class ValueStream: RealtimeListener, @unchecked Sendable {
+final class ValueStream: LoopListener, @unchecked Sendable {
     private enum State {
         /// The status depends on the first event.
         case starting
@@ -29,6 +29,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
     private let bearer: RealtimeCredentials.Bearer
     private let connection: RESTConnection
     private let loop: RealtimeLoop
+    private let queue: ConnectionQueue
     private var state = State.starting
     private var listening: (any RealtimeListening)?
     private var items: Deque<Item> = []
@@ -48,6 +49,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
         self.bearer = bearer
         self.connection = connection
         loop = connection.loop
+        queue = connection.queue
         held = loop.parts.answers.map { HeldMemory($0, address: connection.address) }
     }
 
@@ -56,11 +58,11 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
         listening = database.listen(listen, as: principal, for: connection.client, to: self)
     }
 
-    func receive(_ event: RealtimeListenEvent) { loop.post { self.handle(event) } }
+    func receive(_ event: RealtimeListenEvent) { queue.post(.event(self, event)) }
 
     // MARK: Events
 
-    private func handle(_ event: RealtimeListenEvent) {
+    func deliver(_ event: RealtimeListenEvent) {
         switch (state, event) {
         case (.starting, .ended(let error)):
             state = .ended
@@ -167,7 +169,7 @@ final class ValueStream: RealtimeListener, @unchecked Sendable {
                 connection.sendPart(event)
             case .content(let stream):
                 isReading = true
-                stream.next { [self] part in loop.post { self.received(part) } }
+                stream.next { [self] part in queue.post { self.received(part) } }
             case .end:
                 cancel()
                 connection.sendEnd()

@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 import RealtimeModel
 import RealtimeStore
 import StorageEngine
@@ -91,6 +92,21 @@ struct CheckTests {
         let result = try? await fixture.store.commit(commit)
         #expect((result == nil) == changes)
         #expect(decisions.all.count == (changes ? 2 : 1))
+        try await fixture.close()
+    }
+
+    /// Rules may come after all.
+    @Test(.endsHangs, arguments: [false, true]) func aQuickCheckIsMadeByTheWriterOnly(refuses: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        let threads = SharedList<String?>()
+        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _ in
+            threads.append(Thread.current.name)
+            if refuses { throw Self.denied }
+        }
+        commit.isCheckQuick = true
+        let result = try? await fixture.store.commit(commit)
+        #expect((result == nil) == refuses)
+        #expect(threads.all == ["store.writer"])
         try await fixture.close()
     }
 

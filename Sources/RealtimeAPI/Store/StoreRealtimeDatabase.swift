@@ -305,6 +305,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     /// A write under the rules.
     func commit(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCommit {
         var request = RealtimeCommit([write], in: name, check: check(write, as: principal))
+        // It may be another one when the writer makes it.
+        if case .open = access { request.isCheckQuick = true }
         request.checkGeneration = { [self] in rules.withLock { $0.generation } }
         return request
     }

@@ -82,7 +82,7 @@ package final class RealtimeStore: Sendable {
         @Sendable func inTurn(_ step: @escaping @Sendable () -> Void) {
             if let sequence, let place { sequence.submit(place, step) } else { step() }
         }
-        guard request.check != nil || request.conditionalTarget != nil else { return inTurn { submit(nil) } }
+        guard request.isDecidedEarly else { return inTurn { submit(nil) } }
         let job = EarlyCheckJob(
             request: request, catalogs: catalogs, configuration: configuration, now: pipeline.now,
             cancellation: context.cancellation

@@ -7,6 +7,8 @@ package struct RealtimeCommit: Sendable {
     package var writes: [RealtimeWrite]
     /// Decides whether they are allowed; nil for an admin.
     package var check: RealtimeCheck?
+    /// Whether the check takes next to no time: then the writer makes it, and no reader has to make it before.
+    package var isCheckQuick = false
     /// Changes when the check would decide otherwise of the same states, such as with other rules: what was decided before
     /// is decided again.
     package var checkGeneration: @Sendable () -> UInt64 = { 0 }
@@ -26,6 +28,9 @@ package struct RealtimeCommit: Sendable {
 }
 
 extension RealtimeCommit {
+    /// Whether a reader decides on it before the writer does.
+    var isDecidedEarly: Bool { (check != nil && !isCheckQuick) || conditionalTarget != nil }
+
     /// What is written if it has a given hash; nil if the commit has no condition.
     var conditionalTarget: RealtimeTarget? {
         for case .set(let target, _, _?) in writes { return target }

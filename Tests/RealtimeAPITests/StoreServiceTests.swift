@@ -200,6 +200,46 @@ import Testing
         await host.close()
     }
 
+    /// A listener whose pushes go where the answers go.
+    private final class Pushes: RealtimeAPI.RealtimeListener {
+        private let received: @Sendable (String) -> Void
+
+        init(_ received: @escaping @Sendable (String) -> Void) { self.received = received }
+
+        func receive(_ event: RealtimeListenEvent) {
+            if case .push(let push) = event { received("change of \(push.target.string)") } else { received("began") }
+        }
+    }
+
+    /// The writer itself answers a client that has no listens.
+    @Test(.endsHangs) func aClientReceivesItsOwnChangesBeforeTheirAnswers() async throws {
+        let host = try Host()
+        let database = try host.database()
+        let client = RealtimeClient(address: 1)
+        let (events, continuation) = AsyncStream.makeStream(of: String.self)
+        var iterator = events.makeAsyncIterator()
+        let listen = database.listen(
+            RealtimeListen(.root, form: .export), as: Self.ada, for: client,
+            to: Pushes { continuation.yield($0) })
+        #expect(await iterator.next() == "began")
+        for number in 0..<200 {
+            let target = try RealtimeTarget("a\(number)")
+            let write = RealtimeWrite.set(
+                target, try RealtimeWriteValue(parsing: Array("1".utf8), at: target), ifHash: nil)
+            database.write(write, RealtimeWriteOptions(), as: Self.ada, for: client) { _ in
+                continuation.yield("answer to \(number)")
+            }
+        }
+        var seen: [String] = []
+        while seen.count < 400, let event = await iterator.next() { seen.append(event) }
+        for number in 0..<200 {
+            let change = try #require(seen.firstIndex(of: "change of a\(number)"))
+            #expect(change < (try #require(seen.firstIndex(of: "answer to \(number)"))))
+        }
+        listen.cancel()
+        await host.close()
+    }
+
     @Test func newRulesEndListensThatTheyDoNotAllow() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

@@ -110,6 +110,20 @@ struct CheckTests {
         try await fixture.close()
     }
 
+    /// The changes of a commit reach listeners before its answer, unless the caller has none.
+    @Test(.endsHangs, arguments: [false, true]) func aCallerWithoutListenersIsAnsweredByTheWriter(listens: Bool)
+        async throws
+    {
+        let fixture = try RealtimeFixture()
+        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace)
+        commit.isAnsweredAtOnce = { !listens }
+        let thread = await withCheckedContinuation { continuation in
+            fixture.store.commit(commit) { _ in continuation.resume(returning: Thread.current.name) }
+        }
+        #expect((thread == "store.writer") == !listens)
+        try await fixture.close()
+    }
+
     /// A decision on a state that has changed isn't the last word.
     @Test(.endsHangs) func aRefusalIsMadeAgainIfWhatItReadHasChanged() async throws {
         let fixture = try RealtimeFixture()

@@ -10,10 +10,19 @@ package final class RealtimeClient: Sendable {
     /// Keeps the order of the connection's writes.
     let writes = RealtimeWriteSequence()
 
+    /// Whether the answers to its writes must come behind changes that it listens to.
+    private let listened = Atomic<Bool>(false)
+
     private static let lastID = Atomic<UInt64>(0)
 
     package init(address: UInt64) {
         id = Self.lastID.add(1, ordering: .relaxed).newValue
         self.address = address
     }
+
+    /// Whether it has ever listened.
+    var hasListened: Bool { listened.load(ordering: .sequentiallyConsistent) }
+
+    /// Called before it listens.
+    func listens() { listened.store(true, ordering: .sequentiallyConsistent) }
 }

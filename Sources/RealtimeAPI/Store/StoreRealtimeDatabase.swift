@@ -176,6 +176,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     ) -> any RealtimeListening {
         let listening = StoreListening(self, listen, principal, client, listener)
         listens.withLock { $0[ObjectIdentifier(listening)] = listening }
+        // Before it reads: it reads the effects of each write that was answered without it.
+        client.listens()
         listening.begin()
         return listening
     }
@@ -209,6 +211,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         var request = commit(write, as: principal)
         request.client = client.id
         request.maxRows = maxRows
+        // Hashing takes as long as the value is large.
+        request.isAnsweredAtOnce = { !options.wantsHash && !client.hasListened }
         store.commit(
             request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
             of: writer(write, principal, client)

@@ -65,7 +65,8 @@ package final class RealtimeStore: Sendable {
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
     ///   - caller: whose turn the check waits for, and the comparison of hashes.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
-    ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick.
+    ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
+    ///     ``RealtimeCommit/isAnsweredAtOnce``.
     package func commit(
         _ request: RealtimeCommit, in context: OperationContext = OperationContext(),
         sequence: RealtimeWriteSequence? = nil, of caller: ReadCaller? = nil,

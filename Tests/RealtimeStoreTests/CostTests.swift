@@ -111,6 +111,21 @@ struct CostTests {
         try await fixture.close()
     }
 
+    /// Of a child whose first key can't be an array's, nothing is looked up beside its rows.
+    @Test func jsonCostsTheRowsItShows() async throws {
+        let (fixture, engine) = try await fixture()
+        let query = RealtimeQuery(index: .key, limit: .first(10))
+        let (text, rows) = try await rows(fixture, engine) { state in
+            var text: [UInt8] = []
+            try state.writeJSON(at: RealtimePath("posts"), matching: query, as: .plain) { text += $0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+        #expect(text.hasPrefix(#"{"p000000":{"stars":0,"title":"title"},"p000001":"#))
+        let matched = 20
+        #expect(rows <= matched + 10 * 2 + 2)
+        try await fixture.close()
+    }
+
     @Test func writesChangeWhatDiffers() async throws {
         let (fixture, engine) = try await fixture()
         func counts(_ body: () async throws -> Void) async throws -> (read: Int, changed: Int) {

@@ -27,7 +27,8 @@ struct TreeJSONWriter {
         if form.hasPriorities { priorities[path.depth] = priority }
     }
 
-    /// - Parameter isArray: whether the object at a path is written as an array. Asked once for each object.
+    /// - Parameter isArray: whether the object at a path is written as an array. Asked at most once for each object, and
+    ///   only if its first child could be an array's element.
     mutating func leaf(
         _ leaf: RealtimeLeaf, priority: RealtimePriority?, at path: RealtimePath, isArray: (RealtimePath) throws -> Bool
     ) throws {
@@ -36,11 +37,11 @@ struct TreeJSONWriter {
         let parents = path.keys.dropLast()
         let shared = zip(open, parents).prefix { $0 == $1 }.count
         while open.count > shared { close() }
-        if containers.isEmpty { try begin(.root, isArray) }
-        for parent in parents.dropFirst(shared) {
-            element(parent)
-            open.append(parent)
-            try begin(RealtimePath(unchecked: open), isArray)
+        if containers.isEmpty { try begin(isArray, first: path.keys[0]) }
+        for depth in shared..<parents.count {
+            element(parents[depth])
+            open.append(parents[depth])
+            try begin(isArray, first: path.keys[depth + 1])
         }
         element(key)
         write(leaf, priority)
@@ -52,9 +53,12 @@ struct TreeJSONWriter {
         while !containers.isEmpty { close() }
     }
 
-    private mutating func begin(_ path: RealtimePath, _ isArray: (RealtimePath) throws -> Bool) throws {
-        let isArray = form.hasArrays ? try isArray(path) : false
-        containers.append(Container(isArray: isArray, priority: priorities[path.depth]))
+    /// Begins the innermost open object, or the node itself.
+    private mutating func begin(_ isArray: (RealtimePath) throws -> Bool, first child: RealtimeKey) throws {
+        // Looking at the last child costs a search in the store.
+        let mayBeArray = form.hasArrays && child.arrayIndex != nil
+        let isArray = mayBeArray ? try isArray(RealtimePath(unchecked: open)) : false
+        containers.append(Container(isArray: isArray, priority: priorities[open.count]))
         writer.raw(isArray ? "[" : "{")
     }
 

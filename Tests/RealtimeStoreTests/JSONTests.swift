@@ -1,0 +1,36 @@
+import RealtimeModel
+import RealtimeStore
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// The JSON of what is stored is that of the same node in memory.
+struct JSONTests {
+    /// Objects whose first child, last child or number of children decides whether they are written as arrays.
+    @Test(arguments: [
+        (#"{"0":1,"1":2,"2":3}"#, "[1,2,3]"),
+        (#"{"1":2}"#, "[null,2]"),
+        (#"{"2":3,"3":4}"#, "[null,null,3,4]"),
+        (#"{"2":3}"#, #"{"2":3}"#),
+        (#"{"0":1,"3":4}"#, "[1,null,null,4]"),
+        (#"{"0":1,"4":5}"#, #"{"0":1,"4":5}"#),
+        (#"{"0":1,"a":2}"#, #"{"0":1,"a":2}"#),
+        (#"{"a":1,"b":2}"#, #"{"a":1,"b":2}"#),
+        (#"{"-1":1,"0":2,"1":3}"#, #"{"-1":1,"0":2,"1":3}"#),
+        (#"{"00":1,"1":2}"#, #"{"00":1,"1":2}"#),
+        (#"{"0":1,"01":2}"#, #"{"0":1,"01":2}"#),
+        (#"{"0":1,"01":2,"1":3}"#, #"{"0":1,"1":3,"01":2}"#),
+        (#"{"0":{"0":1,"a":2},"1":{"1":3}}"#, #"[{"0":1,"a":2},[null,3]]"#),
+        (#"{"a":{"0":{"b":{"0":1}}}}"#, #"{"a":[{"b":[1]}]}"#),
+        (#"{"0":{".value":1,".priority":2},".priority":3}"#, "[1]"),
+    ])
+    func arraysAreWrittenAsInMemory(json: String, written: String) async throws {
+        let fixture = try RealtimeFixture(.memory)
+        try await fixture.set("node", json)
+        #expect(try await fixture.json("node", as: .plain) == written)
+        let node = try await fixture.read { try $0.node(at: RealtimePath("node")) }
+        #expect(node.map { String(decoding: $0.json(as: .plain), as: UTF8.self) } == written)
+        #expect(try await fixture.json("", as: .plain) == #"{"node":\#(written)}"#)
+        try await fixture.close()
+    }
+}

@@ -13,6 +13,14 @@ package enum TextBytes {
         return difference == 0
     }
 
+    /// - Returns: nil if the bytes aren't valid UTF-8.
+    package static func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        // Invalid UTF-8 is repaired, so the result differs. `String(validating:)` costs several times as much.
+        var string = String(decoding: bytes, as: UTF8.self)
+        if isASCII(bytes) { return string }
+        return string.withUTF8 { equal($0, bytes) } ? string : nil
+    }
+
     static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var all: UInt8 = 0
         for byte in bytes { all |= byte }

@@ -74,12 +74,8 @@ public struct ByteReader: Sendable {
         let count = try count()
         let start = position - bytes.startIndex
         position += count
-        let string = bytes.withUnsafeBufferPointer { bytes -> String? in
-            let text = UnsafeBufferPointer(rebasing: bytes[start..<start + count])
-            // Invalid UTF-8 is repaired, so the result differs. `String(validating:)` costs several times as much.
-            var string = String(decoding: text, as: UTF8.self)
-            if TextBytes.isASCII(text) { return string }
-            return string.withUTF8 { TextBytes.equal($0, text) } ? string : nil
+        let string = bytes.withUnsafeBufferPointer { bytes in
+            TextBytes.string(UnsafeBufferPointer(rebasing: bytes[start..<start + count]))
         }
         guard let string else { throw DecodingFailure("a string isn't valid UTF-8") }
         return string

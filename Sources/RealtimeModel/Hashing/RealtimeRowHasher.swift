@@ -24,7 +24,7 @@ package struct RealtimeRowHasher: RealtimeRowReceiver {
             isRootOpen = true
         }
         let parents = path.keys.dropLast()
-        let shared = zip(open, parents).prefix { $0 == $1 }.count
+        let shared = open.sharedCount(with: parents)
         while open.count > shared { close() }
         for key in parents.dropFirst(shared) {
             open.append(key)

@@ -52,12 +52,23 @@ package struct RealtimePath: Hashable, Sendable {
 
     /// The deepest path that contains both.
     package func commonAncestor(with other: RealtimePath) -> RealtimePath {
-        let count = zip(keys, other.keys).prefix { $0 == $1 }.count
-        return RealtimePath(unchecked: Array(keys.prefix(count)))
+        RealtimePath(unchecked: Array(keys.prefix(keys.sharedCount(with: other.keys[...]))))
     }
 
     /// The keys joined by slashes, without one at either end; empty for the root.
     package var string: String { keys.map(\.string).joined(separator: "/") }
+}
+
+extension [RealtimeKey] {
+    /// How many keys both begin with.
+    package func sharedCount(with other: ArraySlice<RealtimeKey>) -> Int {
+        var count = 0
+        for (own, key) in zip(self, other) {
+            guard own == key else { break }
+            count += 1
+        }
+        return count
+    }
 }
 
 extension RealtimePath: Comparable {

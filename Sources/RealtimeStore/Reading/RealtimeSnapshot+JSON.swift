@@ -22,24 +22,17 @@ extension RealtimeSnapshot {
         }
         let parent = TreeKey.of(path)
         var bytes = ReadBytes(limits)
-        /// - Parameter matches: the keys of the node's children; nil for all.
-        func write(_ prefix: [RealtimeKey], of matches: RealtimeChildren?) throws {
-            try eachRow(at: parent + TreeKey.of(RealtimePath(unchecked: prefix)), counting: &bytes) { relative, node in
-                let place = prefix.isEmpty ? relative : RealtimePath(unchecked: prefix + relative.keys)
-                guard let leaf = node.leaf else { return node.priority.map { text.priority($0, at: place) } ?? () }
-                try text.leaf(leaf, priority: node.priority, at: place) { object in
-                    if object.isRoot, let matches { return matches.isArray }
-                    return try isArray(at: parent + TreeKey.of(object))
+        var children: [RealtimeKey]?
+        if let query, !query.loadsAll { children = try matches(of: query, at: path, counting: &bytes).keys }
+        try eachRow(at: parent, of: children, counting: &bytes) { place, node in
+            guard let leaf = node.leaf else { return node.priority.map { text.priority($0, at: place) } ?? () }
+            try text.leaf(leaf, priority: node.priority, at: place) { object in
+                if object.isRoot, let children {
+                    return RealtimeChildren(sorted: children.map { ($0, RealtimeNode(true)) }).isArray
                 }
-                try pass(atLeast: pieceBytes)
+                return try isArray(at: parent + TreeKey.of(object))
             }
-        }
-        if let query, !query.loadsAll {
-            let keys = try matches(of: query, at: path, counting: &bytes).keys
-            let children = RealtimeChildren(sorted: keys.map { ($0, RealtimeNode(true)) })
-            for key in keys { try write([key], of: children) }
-        } else {
-            try write([], of: nil)
+            try pass(atLeast: pieceBytes)
         }
         text.finish()
         try pass(atLeast: 0)

@@ -17,15 +17,9 @@ extension RealtimeSnapshot {
         at path: RealtimePath, matching query: RealtimeQuery?, counting bytes: inout ReadBytes,
         to receiver: inout some RealtimeRowReceiver
     ) throws {
-        let parent = TreeKey.of(path)
-        guard let query, !query.loadsAll else {
-            return try eachRow(at: parent, counting: &bytes) { Self.send($1, at: $0, to: &receiver) }
-        }
-        for key in try matches(of: query, at: path, counting: &bytes).keys {
-            try eachRow(at: Self.child(key, of: parent), counting: &bytes) { relative, node in
-                Self.send(node, at: RealtimePath(unchecked: [key] + relative.keys), to: &receiver)
-            }
-        }
+        var children: [RealtimeKey]?
+        if let query, !query.loadsAll { children = try matches(of: query, at: path, counting: &bytes).keys }
+        try eachRow(at: TreeKey.of(path), of: children, counting: &bytes) { Self.send($1, at: $0, to: &receiver) }
     }
 
     /// A node, or its children that match a query.
@@ -66,27 +60,35 @@ extension RealtimeSnapshot {
         return comparison.finalize()
     }
 
-    /// Visits the rows at and below a node, without entries of indexes.
+    /// Visits the rows at and below a node, or those of some of its children, without entries of indexes.
+    ///
+    /// - Parameters:
+    ///   - children: the children's keys in order; nil for the whole node.
+    ///   - body: receives the row's path from the node.
     func eachRow(
-        at path: [UInt8], counting bytes: inout ReadBytes,
+        at path: [UInt8], of children: [RealtimeKey]? = nil, counting bytes: inout ReadBytes,
         _ body: (_ path: RealtimePath, _ node: StoredNode) throws -> Void
     ) throws {
         var reader = TreePathReader()
-        var rest: KeyRange? = TreeKey.subtree(path)
-        while let range = rest {
-            rest = nil
-            try rows.scan(range) { rowPath, row in
-                switch try reader.read(rowPath.dropFirst(path.count)) {
-                case .entry(let parent):
-                    rest = KeyRange(lower: path + parent + [TreeKey.integerMarker], upper: range.upper)
-                    return false
-                case .node(let relative):
-                    try bytes.add(rowPath.count + row.count)
-                    try body(relative, try StoredNode(row, at: rowPath))
-                    return true
+        func visit(_ range: KeyRange) throws {
+            var rest: KeyRange? = range
+            while let range = rest {
+                rest = nil
+                try rows.scan(range) { rowPath, row in
+                    switch try reader.read(rowPath.dropFirst(path.count)) {
+                    case .entry(let parent):
+                        rest = KeyRange(lower: path + parent + [TreeKey.integerMarker], upper: range.upper)
+                        return false
+                    case .node(let relative):
+                        try bytes.add(rowPath.count + row.count)
+                        try body(relative, try StoredNode(row, at: rowPath))
+                        return true
+                    }
                 }
             }
         }
+        guard let children else { return try visit(TreeKey.subtree(path)) }
+        for key in children { try visit(TreeKey.subtree(Self.child(key, of: path))) }
     }
 
     private static func send(

@@ -35,7 +35,7 @@ struct TreeJSONWriter {
         isEmpty = false
         guard let key = path.keys.last else { return write(leaf, priority) }
         let parents = path.keys.dropLast()
-        let shared = zip(open, parents).prefix { $0 == $1 }.count
+        let shared = open.sharedCount(with: parents)
         while open.count > shared { close() }
         if containers.isEmpty { try begin(isArray, first: path.keys[0]) }
         for depth in shared..<parents.count {

@@ -79,9 +79,9 @@ enum IndexValueKey {
                 }
             }
             var text = TreeKeyReader(reader)
-            let bytes = try text.text()
+            let string = try text.text()
             reader = text.rest
-            guard let string = String(validating: bytes, as: UTF8.self) else { break }
+            guard let string else { break }
             return .leaf(.string(string))
         default: break
         }

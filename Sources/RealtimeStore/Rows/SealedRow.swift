@@ -3,7 +3,7 @@ import StorageEngine
 
 /// Rows that end in four bytes of a checksum over their content and key.
 enum SealedRow {
-    static func checksum(_ content: some Collection<UInt8>, _ key: some Collection<UInt8>) -> [UInt8] {
+    private static func checksum(_ content: some Collection<UInt8>, _ key: some Collection<UInt8>) -> UInt32 {
         func sum(_ content: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) -> UInt32 {
             StoredChecksum.of(content, key: key)
         }
@@ -13,13 +13,12 @@ enum SealedRow {
                     sum(UnsafeRawBufferPointer(content), UnsafeRawBufferPointer(key))
                 }
             } ?? nil
-        let checksum =
-            value ?? Array(content).withUnsafeBytes { content in Array(key).withUnsafeBytes { sum(content, $0) } }
-        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: checksum >> UInt32($0)) }
+        return value ?? Array(content).withUnsafeBytes { content in Array(key).withUnsafeBytes { sum(content, $0) } }
     }
 
     static func seal(_ content: [UInt8], at key: some Collection<UInt8>) -> [UInt8] {
-        content + checksum(content, key)
+        let checksum = checksum(content, key)
+        return content + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: checksum >> UInt32($0)) }
     }
 
     /// The content of a row.
@@ -29,7 +28,8 @@ enum SealedRow {
         _ row: [UInt8], at key: some Collection<UInt8>, _ what: String
     ) throws(DecodingFailure) -> ArraySlice<UInt8> {
         let content = row.dropLast(4)
-        guard row.count > 4, checksum(content, key).elementsEqual(row.suffix(4)) else {
+        let stored = row.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        guard row.count > 4, checksum(content, key) == stored else {
             throw DecodingFailure("the checksum of \(what) is wrong")
         }
         return content

@@ -18,7 +18,10 @@ enum TreeKey {
     static let textMarker: UInt8 = 3
 
     static func header(ofTree tree: UInt32) -> [UInt8] {
-        [RowKind.node.rawValue] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: tree >> UInt32($0)) }
+        [
+            RowKind.node.rawValue, UInt8(truncatingIfNeeded: tree >> 24), UInt8(truncatingIfNeeded: tree >> 16),
+            UInt8(truncatingIfNeeded: tree >> 8), UInt8(truncatingIfNeeded: tree),
+        ]
     }
 
     static func of(_ path: RealtimePath) -> [UInt8] {

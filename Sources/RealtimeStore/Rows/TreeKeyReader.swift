@@ -20,8 +20,7 @@ struct TreeKeyReader {
         switch rest.popFirst() {
         case TreeKey.integerMarker: return try integer()
         case TreeKey.textMarker:
-            let bytes = try text()
-            guard let text = String(validating: bytes, as: UTF8.self), RealtimeKey.isValid(text) else {
+            guard let text = try text(), RealtimeKey.isValid(text) else {
                 throw DecodingFailure("a path in the tree has a key that can't be")
             }
             return RealtimeKey(unchecked: text)
@@ -29,13 +28,17 @@ struct TreeKeyReader {
         }
     }
 
-    /// The bytes of a text up to its end, which is skipped.
-    mutating func text() throws(DecodingFailure) -> [UInt8] {
+    /// A text up to its end, which is skipped.
+    ///
+    /// - Returns: nil if the text isn't valid UTF-8.
+    mutating func text() throws(DecodingFailure) -> String? {
         guard let end = rest.firstIndex(of: 0) else { throw DecodingFailure("a path in the tree has no end") }
         defer { rest = rest[(end + 1)...] }
         let encoded = rest[..<end]
         // Most texts have no bytes that are stored as others.
-        guard encoded.contains(where: { $0 == 1 || $0 >= 0xF5 }) else { return Array(encoded) }
+        guard encoded.contains(where: { $0 == 1 || $0 >= 0xF5 }) else {
+            return encoded.withUnsafeBufferPointer { TextBytes.string($0) }
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(encoded.count)
         var isEscaped = false
@@ -51,7 +54,7 @@ struct TreeKeyReader {
             }
         }
         guard !isEscaped else { throw DecodingFailure("a text in the tree can't be read") }
-        return bytes
+        return bytes.withUnsafeBufferPointer { TextBytes.string($0) }
     }
 
     private mutating func integer() throws(DecodingFailure) -> RealtimeKey {

@@ -5,9 +5,9 @@ import GRDBSQLite
 
 extension SQLiteEngine: EmbeddedEngine {
     /// 2 MiB: large enough for the disk's full speed, and small enough to be interrupted often.
-    private static let pagesPerStep: CInt = 512
+    private static let pagesPerStep: CInt = 256
     /// The pages that one step of a compaction moves; commits wait for one step at most.
-    private static let pagesPerCompaction = 128
+    private static let pagesPerCompaction = 64
     /// SQLite's virtual machine runs this many instructions between two checks for cancellation. The number is small,
     /// because one instruction may move a document of 1 MiB.
     private static let stepsBetweenQuestions: CInt = 50

@@ -75,8 +75,12 @@ package final class SQLiteEngine: StorageEngine {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             if !readonly {
+                // The size of pages applies to new files only; older ones keep their pages of 4 KiB. In a table without
+                // row ids, a row of more than a quarter of a page also takes a page of its own. Searches that compare
+                // a key with such a row's read that page too.
                 try database.execute(
                     sql: """
+                        PRAGMA page_size = 8192;
                         PRAGMA auto_vacuum = INCREMENTAL;
                         PRAGMA journal_mode = WAL;
                         PRAGMA synchronous = FULL;

@@ -76,6 +76,21 @@ struct SQLiteEngineTests {
         return (directory, file)
     }
 
+    /// Else a value of a kilobyte takes four on the disk, and in the memory of each reader.
+    @Test func valuesOfAKilobyteShareThePagesOfATree() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let engine = try SQLiteEngine(file: file)
+        try engine.write { writer in
+            for i in 0..<2000 {
+                try writer.put(.tree, [1, UInt8(i >> 8), UInt8(i & 255)], [UInt8](repeating: 7, count: 1000))
+            }
+        }
+        try engine.close()
+        #expect(try #require(StoreFile.size(file)) < 2000 * 1000 * 3 / 2)
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func dataIsThereAfterReopening() throws {
         let (directory, file) = try filled()
         let engine = try SQLiteEngine(file: file)
@@ -105,7 +120,7 @@ struct SQLiteEngineTests {
         let file = directory.file("documents.db")
         let database = try #require(FileManager.default.contents(atPath: source))
         let log = try #require(FileManager.default.contents(atPath: source + "-wal"))
-        try database.dropLast(pages * 4096).write(to: URL(fileURLWithPath: file))
+        try database.dropLast(pages * 8192).write(to: URL(fileURLWithPath: file))
         try log.write(to: URL(fileURLWithPath: file + "-wal"))
         try engine.close()
         withExtendedLifetime(original) {}

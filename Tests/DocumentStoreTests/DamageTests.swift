@@ -75,14 +75,14 @@ struct DamageTests {
                     bytes[index] = UInt8.random(in: 0...255, using: &generator)
                 }
             case 2:
-                let page = place / 4096 * 4096
-                bytes.replaceSubrange(page..<page + 4096, with: Data(count: 4096))
+                let page = place / 8192 * 8192
+                bytes.replaceSubrange(page..<page + 8192, with: Data(count: 8192))
             default:
                 // One page in place of another, as a disk that misdirects a write leaves it.
                 let (page, other) = (
-                    place / 4096 * 4096, Int.random(in: 1..<bytes.count / 4096, using: &generator) * 4096
+                    place / 8192 * 8192, Int.random(in: 1..<bytes.count / 8192, using: &generator) * 8192
                 )
-                bytes.replaceSubrange(page..<page + 4096, with: original.database[other..<other + 4096])
+                bytes.replaceSubrange(page..<page + 8192, with: original.database[other..<other + 8192])
             }
             if try await isNoticed(bytes, original, "round \(round), the seed is \(seed)") { noticed += 1 }
         }

@@ -175,9 +175,9 @@ import Testing
             #expect(try await host.data("check").status == 0)
             let file = host.directory.data + "/documents.sqlite"
             var bytes = try #require(FileManager.default.contents(atPath: file))
-            // One letter of one document.
+            // One letter of one document: entries of indexes have no more than 1,500 of them.
             let place = try #require(
-                bytes.range(of: Data(repeating: UInt8(ascii: "x"), count: 500), options: .backwards))
+                bytes.range(of: Data(repeating: UInt8(ascii: "x"), count: 1_800), options: .backwards))
             bytes[place.lowerBound + 100] = UInt8(ascii: "y")
             try bytes.write(to: URL(fileURLWithPath: file))
             let check = try await host.data("check", "--json")

@@ -51,4 +51,7 @@ extension WriteSizeLimit {
     fileprivate static let rowsPerSecond = 100_000
 
     var rows: Int? { seconds.map { $0 * Self.rowsPerSecond } }
+
+    /// What is staged in that time, about: no other rows are looked at.
+    var stagedRows: Int? { rows.map { 5 * $0 } }
 }

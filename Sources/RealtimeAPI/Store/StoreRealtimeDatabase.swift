@@ -203,7 +203,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
-        let maxRows = (options.sizeLimit ?? sizeLimit).rows
+        let limit = options.sizeLimit ?? sizeLimit
+        let maxRows = write.isStaged ? limit.stagedRows : limit.rows
         if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }
         if case .set(_, let value, _) = write, let staged = value.staged {
             return self.write(write, staged, options, principal, client, completion)

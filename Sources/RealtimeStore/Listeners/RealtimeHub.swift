@@ -93,6 +93,15 @@ final class RealtimeHub: Sendable {
     /// The number of listeners.
     var listenerCount: Int { listeners.load(ordering: .relaxed) }
 
+    /// Whether callers without listeners needn't wait until others' have their changes: there are none, or so many that
+    /// an answer would wait long. With few, the changes come first, as people who try two clients expect.
+    var letsAnswersOvertake: Bool {
+        let count = listenerCount
+        return count == 0 || count > Self.fewListeners
+    }
+
+    private static let fewListeners = 1_000
+
     func makeID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     func add(_ core: ListenerCore) {

@@ -12,8 +12,8 @@ package struct RealtimeCommit: Sendable {
     /// Changes when the check would decide otherwise of the same states, such as with other rules: what was decided before
     /// is decided again.
     package var checkGeneration: @Sendable () -> UInt64 = { 0 }
-    /// Asked once the commit is durable. If it returns true, the writer's thread calls the completion at once: the caller
-    /// has no listeners that its effects must reach before, and the completion takes next to no time.
+    /// Asked once the commit is durable. If it returns true, the writer's thread may call the completion at once: the
+    /// caller has no listeners that its effects must reach before, and the completion takes next to no time.
     package var isAnsweredAtOnce: @Sendable () -> Bool = { false }
     /// The client, if it retries conditional writes that are stale. So that it succeeds although many write the same
     /// path, its answer may wait for its turn: see `StaleTurns`.

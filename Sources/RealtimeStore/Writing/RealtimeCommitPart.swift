@@ -123,7 +123,7 @@ struct RealtimeCommitJob: CommitJob {
                 .failure(RealtimeFailure(.internal, "a commit of the tree had no result"))
             }
         guard let client = request.client, let target = request.conditionalTarget else {
-            if request.isAnsweredAtOnce() { return completion(result) }
+            if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake { return completion(result) }
             return kind.hub.complete { [completion] in completion(result) }
         }
         var isStale = false

@@ -288,6 +288,24 @@ import Testing
         await host.close()
     }
 
+    /// The stored indexes are those of the rules that come after the start; without rules they go.
+    @Test(.endsHangs) func indexesStayReadyThroughARestart() async throws {
+        let host = try Host()
+        let rules = try DatabaseRules(Self.rules)
+        host.service.serve(rules)
+        try await host.set("open/scores", #"{"a":{"points":1}}"#)
+        try await host.service.shared.store.settle()
+        let ready = try await host.service.shared.store.indexes(in: "shop")
+        #expect(ready.map(\.isReady) == [true])
+        try await host.restart()
+        #expect(try await host.service.shared.store.indexes(in: "shop") == ready)
+        host.service.serve(rules)
+        #expect(try await host.service.shared.store.indexes(in: "shop") == ready)
+        host.service.serve(nil)
+        #expect(try await host.service.shared.store.indexes(in: "shop").isEmpty)
+        await host.close()
+    }
+
     @Test func whatClientsRegisteredHappensAfterARestartToo() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

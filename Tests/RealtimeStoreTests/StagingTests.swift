@@ -133,6 +133,29 @@ struct StagingTests {
         try await fixture.close()
     }
 
+    /// Nodes without what the index orders are looked at some at a time too.
+    @Test(.endsHangs) func anIndexIsBuiltInStepsWhereFewNodesHaveIt() async throws {
+        let fixture = try RealtimeFixture()
+        let name = RealtimeKey(unchecked: "messages")
+        let child = RealtimeQuery.Index.child(RealtimePath(unchecked: [RealtimeKey(unchecked: "t")]))
+        try await fixture.store.configureIndexes(
+            [RealtimeIndexDefinition(parents: [.any, .any, .key(name)], index: child)], in: RealtimeFixture.namespace)
+        let rooms = (0..<9_000).map { number in
+            number % 4_000 == 3_999
+                ? #""r\#(number)":{"messages":{"m":{"t":1},"n":{"t":0}}}"# : #""r\#(number)":{"x":1}"#
+        }
+        try await fixture.commit(try Self.set(try await staged("{\(rooms.joined(separator: ","))}", fixture)))
+        #expect(try fixture.problems() == [])
+        let path = try RealtimePath("a/r7999/messages")
+        let keys = try await fixture.read { state in
+            try state.matches(of: RealtimeQuery(index: child), at: path).entries.map(\.key.string)
+        }
+        #expect(keys == ["n", "m"])
+        try await fixture.store.settle()
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
     /// Indexes of nodes above, at and below the value have their entries.
     @Test(.endsHangs) func indexesHaveTheValue() async throws {
         let fixture = try RealtimeFixture()

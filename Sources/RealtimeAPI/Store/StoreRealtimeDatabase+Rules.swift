@@ -25,24 +25,31 @@ extension StoreRealtimeDatabase {
     }
 
     func serve(projectRules: DatabaseRules?) {
-        rules.withLock { state in
-            state.project = projectRules
-            state.generation += 1
+        let hadRules = rules.withLock { state in
+            defer {
+                state.project = projectRules
+                state.generation += 1
+            }
+            return state.current != nil
         }
-        rulesHaveChanged()
+        rulesHaveChanged(hadRules: hadRules)
         authorizeListens {}
     }
 
     /// Begins to count, and builds the indexes that the rules name.
-    func rulesHaveChanged() {
+    ///
+    /// - Parameter hadRules: whether there were rules before, whose indexes go with them. At the host's start the stored
+    ///   indexes are those of rules that are still to come.
+    func rulesHaveChanged(hadRules: Bool = false) {
         unindexed.removeAll()
         rules.withLock { state in
             state.coverage = shared.isDevelopment ? state.current.map { DatabaseRulesCoverage($0) } : nil
         }
         // Of two changes the later one's indexes are built.
         indexing.withLock { _ in
-            let definitions =
-                currentRules?.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) } ?? []
+            let current = currentRules
+            guard current != nil || hadRules else { return }
+            let definitions = current?.indexDefinitions.map { RealtimeIndexDefinition($0.location, $0.index) } ?? []
             store.configureIndexes(definitions, in: name) { [shared, name] result in
                 guard case .failure(let failure) = result else { return }
                 shared.logger.error(

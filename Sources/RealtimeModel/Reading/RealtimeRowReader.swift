@@ -127,7 +127,7 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
             guard scanner.take(UInt8(ascii: "}")) else { throw json(.missingMemberSeparator) }
             break
         }
-        if known.mayHaveRepeated, let repeated = try repeatedKey(from: start) { throw error(.repeatedKey(repeated)) }
+        if known.mayHaveRepeated(), let repeated = try repeatedKey(from: start) { throw error(.repeatedKey(repeated)) }
         if let value {
             guard known.isEmpty else { throw error(.valueBesideChildren) }
             guard let leaf = try own(value) else { return Found() }
@@ -203,9 +203,9 @@ private struct KnownKeys {
     }
 
     /// Whether two hashes are the same. Keys that come in their order differ.
-    var mayHaveRepeated: Bool {
+    mutating func mayHaveRepeated() -> Bool {
         guard !isSorted else { return false }
-        let sorted = hashes.sorted()
-        return zip(sorted, sorted.dropFirst()).contains { $0 == $1 }
+        hashes.sort()
+        return zip(hashes, hashes.dropFirst()).contains { $0 == $1 }
     }
 }

@@ -53,6 +53,7 @@ struct IndexPass {
     /// - Returns: the path of the last child that has its entry now; nil if all have.
     func build(after position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
         var children: [(parent: [UInt8], key: RealtimeKey)] = []
+        var looked = 0
         var last: [UInt8] = []
         let lower = position.flatMap { KeyBytes.successor(ofPrefix: $0) } ?? []
         _ = try eachParent(from: lower) { parent in
@@ -62,13 +63,17 @@ struct IndexPass {
                 return children.count < limit
             }
             return children.count < limit
+        } passed: { path in
+            looked += 1
+            if looked == limit { last = Array(path) }
+            return looked < limit
         }
         for (parent, key) in children {
             guard let entry = try state.entry(of: key, at: parent, by: index.definition.index) else { continue }
             let path = IndexEntryKey.of(entry, in: IndexEntryKey.prefix(of: parent, index: index.number))
             try storage.put(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path, [])
         }
-        return children.count < limit ? nil : last
+        return children.count < limit && looked < limit ? nil : last
     }
 
     /// - Parameter position: the path of the first node that may have entries.
@@ -96,22 +101,27 @@ struct IndexPass {
     /// Visits the nodes whose children the index orders and that have any at or after a path, until the body returns
     /// false.
     ///
-    /// - Returns: false if the body has ended it.
-    private func eachParent(from lower: [UInt8], _ body: ([UInt8]) throws -> Bool) throws -> Bool {
+    /// - Parameter passed: called with each node on the way of which everything was visited, also where the index orders
+    ///   nothing. If it returns false, the visit ends.
+    /// - Returns: false if the visit was ended.
+    private func eachParent(
+        from lower: [UInt8], _ body: ([UInt8]) throws -> Bool,
+        passed: (ArraySlice<UInt8>) -> Bool = { _ in true }
+    ) throws -> Bool {
         guard index.definition.mayCover(below: root) else { return true }
-        return try visit(TreeKey.of(root), index.definition.parents.dropFirst(root.depth), from: lower, body)
+        return try visit(TreeKey.of(root), index.definition.parents.dropFirst(root.depth), from: lower, body, passed)
     }
 
     private func visit(
         _ path: [UInt8], _ steps: ArraySlice<RealtimeIndexDefinition.Step>, from lower: [UInt8],
-        _ body: ([UInt8]) throws -> Bool
+        _ body: ([UInt8]) throws -> Bool, _ passed: (ArraySlice<UInt8>) -> Bool
     ) throws -> Bool {
         // What comes before was visited.
         if let upper = TreeKey.subtree(path).upper, !lower.lexicographicallyPrecedes(upper) { return true }
         guard let step = steps.first else { return try state.hasChildren(at: path) ? try body(path) : true }
         switch step {
         case .key(let key):
-            return try visit(RealtimeSnapshot.child(key, of: path), steps.dropFirst(), from: lower, body)
+            return try visit(RealtimeSnapshot.child(key, of: path), steps.dropFirst(), from: lower, body, passed)
         case .any:
             var range = TreeKey.children(of: path)
             if lower.starts(with: path), lower.count > path.count {
@@ -125,7 +135,8 @@ struct IndexPass {
             }
             var goesOn = true
             try state.eachChild(of: path, in: range) { child in
-                goesOn = try visit(Array(child.path), steps.dropFirst(), from: lower, body)
+                goesOn =
+                    try visit(Array(child.path), steps.dropFirst(), from: lower, body, passed) && passed(child.path)
                 return goesOn
             }
             return goesOn

@@ -30,15 +30,23 @@ extension RealtimeStore {
         progress: @escaping (Int) throws(RealtimeFailure) -> Void = { _ in }
     ) throws(StagingFailure) -> StagedValue? {
         do {
-            let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace) }.get()
-            let hold = StagedTree(tree, of: namespace, in: self)
+            try waitForBackgroundWork()
+            let hold = StagedHold()
+            let tree: UInt32
+            do {
+                tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
+            } catch {
+                hold.release()
+                throw error
+            }
+            let owner = StagedTree(tree, hold, of: namespace, in: self)
             var rows = StagingRows(tree, at: path, in: self, progress)
             _ = try RealtimeRowReader<StagingRows>.read(bytes, at: path, to: &rows)
             try rows.finish()
             guard rows.count > 0 else { return nil }
             return StagedValue(
                 tree: tree, at: path, priority: rows.priority, rowCount: rows.count,
-                indexes: try index(tree, at: path, in: namespace), hold: hold)
+                indexes: try index(tree, at: path, in: namespace), hold: owner)
         } catch let error as RealtimeError {
             throw .text(error)
         } catch is RealtimeRowReader<StagingRows>.HasServerValue {
@@ -79,6 +87,15 @@ extension RealtimeStore {
         return Set(indexes.map(\.number))
     }
 
+    /// Waits until the rows that are in no tree any more are removed, so that a client that writes one large value after
+    /// the other doesn't fill the disk.
+    private func waitForBackgroundWork() throws(RealtimeFailure) {
+        let results = JobQueue<RealtimeFailure?>()
+        try changeAndWait { kind, _ in kind.whenSettled { _ = results.put($0) } }
+        guard let result = results.take()?.first else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
+        if let failure = result { throw failure }
+    }
+
     /// Changes what is kept, and waits until that is durable.
     func changeAndWait<Success: Sendable>(
         _ body: @escaping @Sendable (RealtimeRows, any StorageWriter) throws -> Success
@@ -93,16 +110,20 @@ extension RealtimeStore {
 /// Keeps the rows of a staged value.
 private final class StagedTree: Sendable {
     private let tree: UInt32
+    private let hold: StagedHold
     private let namespace: String
     private let store: RealtimeStore
 
-    init(_ tree: UInt32, of namespace: String, in store: RealtimeStore) {
+    init(_ tree: UInt32, _ hold: StagedHold, of namespace: String, in store: RealtimeStore) {
         self.tree = tree
+        self.hold = hold
         self.namespace = namespace
         self.store = store
     }
 
     deinit {
+        hold.release()
+        // If this fails, the writer looks for work after its failure anyway.
         let (tree, namespace) = (tree, namespace)
         store.change({ kind, _ in kind.releaseStagedTree(tree, of: namespace) }) { _ in }
     }

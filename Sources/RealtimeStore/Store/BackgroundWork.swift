@@ -12,7 +12,7 @@ struct BackgroundWork {
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
     /// Trees whose rows are garbage unless a write puts them into place, and that it still may (`StagedValue`).
-    private var held: Set<UInt32> = []
+    private var held: [UInt32: StagedHold] = [:]
     /// Whether the last batch has failed.
     var isStuck = false
 
@@ -22,15 +22,18 @@ struct BackgroundWork {
 
     mutating func look(at namespace: String) { unsettled.insert(namespace) }
 
-    /// Keeps the rows of a tree although they are garbage.
-    mutating func hold(_ tree: UInt32) { held.insert(tree) }
+    /// Keeps the rows of a tree although they are garbage, until the hold is released.
+    mutating func hold(_ tree: UInt32, by hold: StagedHold) { held[tree] = hold }
 
-    func holds(_ tree: UInt32) -> Bool { held.contains(tree) }
+    func holds(_ tree: UInt32) -> Bool { held[tree]?.isReleased == false }
 
     mutating func release(_ tree: UInt32, of namespace: String) {
-        held.remove(tree)
+        held[tree] = nil
         look(at: namespace)
     }
+
+    /// Called after a rollback: the numbers of trees that were rolled back are used again.
+    mutating func forgetTrees(from next: UInt32) { held = held.filter { $0.key < next } }
 
     var isDone: Bool { unsettled.isEmpty }
 
@@ -46,7 +49,7 @@ struct BackgroundWork {
             return
         }
         let layout = record.layout
-        if let garbage = layout.garbage.first(where: { !held.contains($0.tree) }) {
+        if let garbage = layout.garbage.first(where: { !holds($0.tree) }) {
             guard try Self.delete(garbage, atMost: limit, in: storage) else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
         } else if let extent = try movable(of: layout, kind.configuration, storage) {

@@ -93,14 +93,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// that doesn't happen, also after a restart.
     ///
     /// - Returns: its number, or `unknownNamespace`.
-    func makeStagedTree(of namespace: String) -> Result<UInt32, RealtimeFailure> {
+    func makeStagedTree(of namespace: String, held hold: StagedHold) -> Result<UInt32, RealtimeFailure> {
         do throws(RealtimeFailure) { _ = try record(of: namespace) } catch { return .failure(error) }
         var tree: UInt32 = 0
         update(namespace) { record, makeTree in
             tree = makeTree()
             record.layout.garbage.append(TreeLayout.Extent(range: .all, tree: tree))
         }
-        background.hold(tree)
+        background.hold(tree, by: hold)
         return .success(tree)
     }
 
@@ -155,6 +155,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         recent.rollBack(to: version)
         feed = []
         background.begin(with: catalog)
+        background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
         for waiter in waiters { waiter(RealtimeFailure(from: error)) }
         waiters = []

@@ -48,6 +48,22 @@ struct FailureTests {
         try await fixture.close()
     }
 
+    /// A large value may be released while nothing can be written.
+    @Test(.endsHangs) func rowsOfAReleasedValueAreRemovedAfterAFailure() async throws {
+        let engine = FailingEngine()
+        let fixture = try RealtimeFixture(on: engine)
+        var value = try await fixture.staged(Array("[1,2,3,4,5]".utf8), at: try RealtimePath("a"))
+        #expect(value?.rowCount == 5)
+        engine.fails.withLock { $0 = true }
+        value = nil
+        await #expect(throws: RealtimeFailure.self) { try await fixture.set("b", "1") }
+        engine.fails.withLock { $0 = false }
+        try await fixture.store.settle()
+        #expect(try engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) } == 0)
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
     @Test func aReadHasALimit() async throws {
         var configuration = RealtimeStoreConfiguration()
         configuration.limits.maxBytes = 1_000

@@ -205,7 +205,8 @@ final class SlowDatabase: RealtimeDatabase {
     ) { reads.withLock { $0.append(completion) } }
 
     func stage(
-        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
+        progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
 
     func listen(

@@ -236,7 +236,8 @@ final class DataExchange: ValueStreamOwner {
         let name = request.verb == .post ? loop.parts.pushIDs.next(now: parts.now()) : nil
         let cancellation = OperationCancellation()
         self.cancellation = cancellation
-        let reader = RESTWriteReader(request, target, name: name, to: database, until: cancellation)
+        let reader = RESTWriteReader(
+            request, target, name: name, to: database, as: principal, until: cancellation)
         let content = body.take()
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {

@@ -11,6 +11,7 @@ struct RESTWriteReader {
     private let target: RealtimeTarget
     private let name: RealtimeKey?
     private let database: any RealtimeDatabase
+    private let principal: RealtimePrincipal
     /// Set once the client has left.
     private let cancellation: OperationCancellation
 
@@ -24,12 +25,13 @@ struct RESTWriteReader {
     ///   - name: the key of a new child.
     init(
         _ request: RESTRequest, _ target: RealtimeTarget, name: RealtimeKey?, to database: any RealtimeDatabase,
-        until cancellation: OperationCancellation
+        as principal: RealtimePrincipal, until cancellation: OperationCancellation
     ) {
         self.request = request
         self.target = target
         self.name = name
         self.database = database
+        self.principal = principal
         self.cancellation = cancellation
     }
 
@@ -63,14 +65,15 @@ struct RESTWriteReader {
     private func write(_ file: SpooledBody) -> Result<RealtimeWrite, RESTRefusal> {
         do {
             return try file.withBytes { bytes in
-                Result { () throws(RESTRefusal) in try write(bytes) }
+                Result { () throws(RESTRefusal) in try write(bytes, isFile: true) }
             }
         } catch {
             return .failure(RESTRefusal(503, RealtimeFailure(from: error).message))
         }
     }
 
-    private func write(_ body: UnsafeRawBufferPointer) throws(RESTRefusal) -> RealtimeWrite {
+    /// - Parameter isFile: whether the body is that of a file, and not in memory.
+    private func write(_ body: UnsafeRawBufferPointer, isFile: Bool = false) throws(RESTRefusal) -> RealtimeWrite {
         let verb = request.verb
         if verb != .delete, body.isEmpty { throw RESTRefusal(400, "Error: No data supplied.") }
         switch verb {
@@ -85,15 +88,15 @@ struct RESTWriteReader {
                 guard let name, !target.isPriority else { throw RealtimeError(.invalidPath(target.string)) }
                 return RealtimeTarget(try target.path.appending(RealtimePath(unchecked: [name])))
             }
-            return .set(child, try value(body, at: child))
-        default: return .set(target, try value(body, at: target), ifHash: hash)
+            return .set(child, try value(body, isFile, at: child))
+        default: return .set(target, try value(body, isFile, at: target), ifHash: hash)
         }
     }
 
     private func value(
-        _ body: UnsafeRawBufferPointer, at target: RealtimeTarget
+        _ body: UnsafeRawBufferPointer, _ isFile: Bool, at target: RealtimeTarget
     ) throws(RESTRefusal) -> RealtimeWriteValue {
-        if body.count > Self.largeBody, !target.isPriority {
+        if isFile, body.count > Self.largeBody, !target.isPriority {
             switch try staging(body, at: target.path) {
             case .value(let value): return value
             case .invalid(let error): throw refusal(error, body)
@@ -107,7 +110,7 @@ struct RESTWriteReader {
         _ body: UnsafeRawBufferPointer, at path: RealtimePath
     ) throws(RESTRefusal) -> RealtimeStaging {
         do throws(RealtimeServiceError) {
-            return try database.stage(body, at: path) { [cancellation] position in
+            return try database.stage(body, at: path, as: principal) { [cancellation] position in
                 SpoolFile.release(body, upTo: position)
                 return !cancellation.isCancelled
             }

@@ -54,9 +54,11 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - text: the value as JSON.
+    ///   - principal: who will write it. The write is decided on later, but one that can't be allowed is refused now.
     ///   - progress: called from time to time with the number of bytes that aren't needed any more. False ends staging.
     func stage(
-        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
+        progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging
 
     /// Registers or cancels what happens at the end of a session. The completion comes once that is durable.

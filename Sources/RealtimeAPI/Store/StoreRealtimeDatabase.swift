@@ -243,8 +243,10 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     // MARK: Staged values
 
     func stage(
-        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
+        progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging {
+        if case .closed = access, !principal.isAdmin { throw .permissionDenied }
         do throws(StagingFailure) {
             let staged = try store.stage(text, at: path, in: name) { position throws(RealtimeFailure) in
                 if !progress(position) { throw RealtimeFailure(from: DocumentError.callerLeft) }

@@ -121,7 +121,8 @@ final class InMemoryDatabase: RealtimeDatabase {
     }
 
     func stage(
-        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
+        progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
 
     // MARK: Listens

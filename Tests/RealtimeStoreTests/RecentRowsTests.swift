@@ -46,21 +46,21 @@ struct RecentRowsTests {
     }
 
     /// A commit of a whole subtree is compared with each path.
-    @Test func readsOfManyPathsAreDecidedAgainIfRangesHaveChanged() throws {
+    @Test func readsOfManyPathsAreDecidedAgainIfRangesHaveChanged() {
         var recent = RecentRows(floor: 0)
         let notes = ReadNotes()
         for number in 0..<1_000 { notes.add([2, UInt8(number >> 8), UInt8(number & 255)]) }
         for version in 1...10 as ClosedRange<Int64> {
             let changes = RowChanges()
-            try changes.hide(KeyRange(prefix: [1]))
+            changes.hide(KeyRange(prefix: [1]))
             recent.append(changes, in: "a", version: version)
         }
         #expect(!recent.mayHaveChanged(notes, in: "a", after: 7))
         #expect(recent.mayHaveChanged(notes, in: "a", after: 0))
     }
 
-    @Test(.endsHangs) func changesConcernWhatWasRead() async throws {
-        try await FuzzRounds.run("recent rows", count: 2_000) { _, seed in
+    @Test(.endsHangs) func changesConcernWhatWasRead() async {
+        await FuzzRounds.run("recent rows", count: 2_000) { _, seed in
             var generator = SeededGenerator(seed: seed)
             func key() -> [UInt8] {
                 (0..<Int.random(in: 0...3, using: &generator)).map { _ in UInt8.random(in: 0...3, using: &generator) }
@@ -74,7 +74,7 @@ struct RecentRowsTests {
                 notes.add(range(), pathsOnly: generator.once(in: 2))
             }
             let changes = RowChanges()
-            if generator.once(in: 4) { try changes.hide(range()) }
+            if generator.once(in: 4) { changes.hide(range()) }
             for _ in 0..<Int.random(in: 0...2, using: &generator) {
                 changes.put(key(), [1], isStructural: generator.once(in: 2))
             }

@@ -68,33 +68,19 @@ struct ConnectionTurns {
         pushes.append(queue)
     }
 
-    /// The connections whose pushes come before any answer. Where few see a change, they have it before its writer is
-    /// answered.
-    private static let earlyPushes = 8
-
     /// Takes work until there are a number of items.
     mutating func take(_ count: Int, into items: inout [RealtimeLoop.Item]) {
-        var turns = 0
-        // Half of the items are left for answers.
-        while turns < Self.earlyPushes, items.count < count / 2, let queue = pushes.popFirst() {
-            turns += 1
-            takePushes(of: queue, count / 2, into: &items)
-        }
         while items.count < count, !isEmpty {
             isTurnOfPushes.toggle()
             if isTurnOfPushes || answers.isEmpty, let queue = pushes.popFirst() {
-                takePushes(of: queue, count, into: &items)
+                queue.isAmongPushes = false
+                queue.take(count, into: &items)
+                if !queue.isEmpty, !queue.isAmongAnswers { addToPushes(queue) }
             } else if let queue = answers.popFirst() {
                 queue.isAmongAnswers = false
                 queue.take(count, into: &items)
                 if !queue.isEmpty { addToAnswers(queue) }
             }
         }
-    }
-
-    private mutating func takePushes(of queue: ConnectionQueue, _ count: Int, into items: inout [RealtimeLoop.Item]) {
-        queue.isAmongPushes = false
-        queue.take(count, into: &items)
-        if !queue.isEmpty, !queue.isAmongAnswers { addToPushes(queue) }
     }
 }

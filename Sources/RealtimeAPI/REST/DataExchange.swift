@@ -46,6 +46,7 @@ final class DataExchange: ValueStreamOwner {
     var holdsBody: Bool { body.isInMemory }
 
     private static let maxWaitingBytes = 4 * 1024 * 1024
+
     /// Who holds the body, as far as is known. A token is looked at for a large one only.
     var holder: MemoryBudget.Holder? {
         if !isVerifying {

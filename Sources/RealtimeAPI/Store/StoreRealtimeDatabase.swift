@@ -204,9 +204,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
         let limit = options.sizeLimit ?? sizeLimit
-        let maxRows = write.isStaged ? limit.stagedRows : limit.rows
+        let maxRows = write.staged == nil ? limit.rows : limit.stagedRows
         if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }
-        if case .set(_, let value, _) = write, let staged = value.staged {
+        if let staged = write.staged {
             return self.write(write, staged, options, principal, client, completion)
         }
         var request = commit(write, as: principal)

@@ -18,9 +18,9 @@ package enum RealtimeWrite: Sendable {
         if case .set(_, _, _?) = self { true } else { false }
     }
 
-    /// Whether it sets a staged value.
-    package var isStaged: Bool {
-        if case .set(_, let value, _) = self { value.staged != nil } else { false }
+    /// The staged value that it sets; nil if it sets none.
+    package var staged: StagedValue? {
+        if case .set(_, let value, _) = self { value.staged } else { nil }
     }
 
     /// How many nodes the write's text had, about.

@@ -13,25 +13,17 @@ package protocol RealtimeTextReceiver {
     mutating func advanced(to position: Int) throws
 }
 
+/// A text has a server value, which is computed when it is written.
+package struct HasServerValue: Error {}
+
 /// Reads a large value from JSON and gives its rows away, so that the value is never held. It reads what
 /// ``RealtimeValueReader`` does, but for server values.
 package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenReader {
-    /// The text has a server value.
-    package struct HasServerValue: Error {
-        package init() {}
-    }
-
     var scanner: JSONScanner
     private(set) var keys: [RealtimeKey]
     private var nodeCount = 0
     private let maxNodes: Int
     private var receiver: Receiver
-
-    /// What was found at a place.
-    private struct Found {
-        var exists = false
-        var priority: RealtimePriority?
-    }
 
     private static var nodesBetweenTellings: Int { 4_096 }
 
@@ -49,22 +41,21 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
     /// - Parameters:
     ///   - path: what the value is written to.
     ///   - receiver: receives the rows, and returns to the caller with what it has.
-    /// - Returns: the number of nodes that the text had, about.
-    /// - Throws: `RealtimeError`, the first one in the text; ``HasServerValue``; or what the receiver throws.
+    /// - Throws: `RealtimeError`, the first one in the text; `HasServerValue`; or what the receiver throws.
     package static func read(
         _ bytes: UnsafeRawBufferPointer, at path: RealtimePath, maxNodes: Int = RealtimeLimits.maxStagedNodes,
         to receiver: inout Receiver
-    ) throws -> Int {
+    ) throws {
         var reader = RealtimeRowReader(bytes, at: path, maxNodes: maxNodes, to: receiver)
         defer { receiver = reader.receiver }
         _ = try reader.value()
         do throws(JSONError) { try reader.scanner.end() } catch { throw RealtimeError(error, at: path) }
-        return reader.nodeCount
     }
 
     // MARK: Values
 
-    private mutating func value() throws -> Found {
+    /// - Returns: whether the value exists.
+    private mutating func value() throws -> Bool {
         scanner.skipSpace()
         functions_step()
         nodeCount += 1
@@ -74,36 +65,37 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
         case UInt8(ascii: "{"): return try object()
         case UInt8(ascii: "["): return try array()
         default:
-            guard let leaf = try scalar() else { return Found() }
-            return try emit(leaf, nil)
+            guard let leaf = try scalar() else { return false }
+            try receiver.leaf(leaf, priority: nil, at: keys)
+            return true
         }
     }
 
-    private mutating func array() throws -> Found {
+    private mutating func array() throws -> Bool {
         scanner.position += 1
-        var found = Found()
+        var exists = false
         scanner.skipSpace()
-        if scanner.take(UInt8(ascii: "]")) { return found }
+        if scanner.take(UInt8(ascii: "]")) { return exists }
         var index = 0
         while true {
-            if try child(RealtimeKey(index: index), at: scanner.position) { found.exists = true }
+            if try child(RealtimeKey(index: index), at: scanner.position) { exists = true }
             index += 1
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "]")) else { throw json(.missingElementSeparator) }
-            return found
+            return exists
         }
     }
 
-    private mutating func object() throws -> Found {
+    private mutating func object() throws -> Bool {
         let start = scanner.position
         scanner.position += 1
-        var found = Found()
+        var exists = false
         var value: RealtimeMembers.Scalar?
         var priority: RealtimeMembers.Scalar?
         var known = KnownKeys()
         scanner.skipSpace()
-        if scanner.take(UInt8(ascii: "}")) { return found }
+        if scanner.take(UInt8(ascii: "}")) { return exists }
         while true {
             scanner.skipSpace()
             let place = scanner.position
@@ -120,7 +112,7 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
                 guard RealtimeKey.isValid(text) else { throw error(.invalidKey(text), at: place) }
                 let key = RealtimeKey(unchecked: text)
                 known.append(key)
-                if try child(key, at: place) { found.exists = true }
+                if try child(key, at: place) { exists = true }
             }
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
@@ -130,25 +122,19 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
         if known.mayHaveRepeated(), let repeated = try repeatedKey(from: start) { throw error(.repeatedKey(repeated)) }
         if let value {
             guard known.isEmpty else { throw error(.valueBesideChildren) }
-            guard let leaf = try own(value) else { return Found() }
-            return try emit(leaf, try own(priority))
+            guard let leaf = try own(value) else { return false }
+            try receiver.leaf(leaf, priority: try own(priority), at: keys)
+            return true
         }
-        guard found.exists, let own = try own(priority) else { return found }
-        found.priority = own
-        try receiver.priority(own, at: keys)
-        return found
+        if exists, let own = try own(priority) { try receiver.priority(own, at: keys) }
+        return exists
     }
 
     private mutating func child(_ key: RealtimeKey, at place: Int) throws -> Bool {
         guard keys.count < RealtimeLimits.maxDepth else { throw error(.tooDeep, at: place) }
         keys.append(key)
         defer { keys.removeLast() }
-        return try value().exists
-    }
-
-    private mutating func emit(_ leaf: RealtimeLeaf, _ priority: RealtimePriority?) throws -> Found {
-        try receiver.leaf(leaf, priority: priority, at: keys)
-        return Found(exists: true, priority: priority)
+        return try value()
     }
 
     private func own(_ scalar: RealtimeMembers.Scalar) throws -> RealtimeLeaf? {

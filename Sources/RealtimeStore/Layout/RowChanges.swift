@@ -23,9 +23,9 @@ final class RowChanges {
     fileprivate private(set) var chunks: [[Change]] = []
     /// Ranges whose stored rows aren't seen any more.
     private(set) var hidden: [KeyRange] = []
-    /// Ranges that get the rows of a tree of their own, which are stored already.
-    private(set) var adopted: [TreeLayout.Extent] = []
-    /// The layout with the adopted trees; nil without any.
+    /// A subtree that gets the rows of a tree of its own, which are stored already.
+    private(set) var adopted: TreeLayout.Extent?
+    /// The layout with the adopted tree; nil without one.
     private(set) var layout: TreeLayout?
     private(set) var count = 0
     /// The approximate size in bytes.
@@ -34,7 +34,7 @@ final class RowChanges {
     private static let maxChunk = 256
 
     /// Whether nothing changes.
-    var isEmpty: Bool { hasNoRows && adopted.isEmpty }
+    var isEmpty: Bool { hasNoRows && adopted == nil }
 
     /// Whether the stored rows are seen as they are, in the layout.
     var hasNoRows: Bool { chunks.isEmpty && hidden.isEmpty }
@@ -57,10 +57,7 @@ final class RowChanges {
     func delete(_ path: [UInt8]) { set(Change(path: path, row: nil, isStructural: true)) }
 
     /// Removes all rows of a subtree without looking at them.
-    ///
-    /// - Throws: if the subtree has a staged value.
-    func hide(_ range: KeyRange) throws(RealtimeFailure) {
-        guard adopted.allSatisfy({ range.intersection($0.range) == nil }) else { throw Self.overlap }
+    func hide(_ range: KeyRange) {
         let kept = all.filter { !range.contains($0.path) }
         count = kept.count
         chunks = stride(from: 0, to: kept.count, by: Self.maxChunk).map { start in
@@ -70,26 +67,14 @@ final class RowChanges {
         hidden.append(range)
     }
 
-    /// Replaces a subtree by rows that are stored already.
+    /// Replaces a subtree, in which nothing was changed, by rows that are stored already.
     ///
     /// - Parameter layout: where the rows are without the changes.
-    /// - Throws: if the subtree contains, or is in, another that was replaced or removed as a whole.
-    func adopt(_ extent: TreeLayout.Extent, in layout: TreeLayout) throws(RealtimeFailure) {
-        let others = hidden + adopted.map(\.range)
-        guard others.allSatisfy({ extent.range.intersection($0) == nil }), self[any: extent.range] == nil else {
-            throw Self.overlap
-        }
-        adopted.append(extent)
-        var changed = self.layout ?? layout
+    func adopt(_ extent: TreeLayout.Extent, in layout: TreeLayout) {
+        adopted = extent
+        var changed = layout
         changed.adopt(extent)
         self.layout = changed
-    }
-
-    private static let overlap = RealtimeFailure(.invalid, "a large value overlaps another write of its commit")
-
-    /// A change in a range.
-    private subscript(any range: KeyRange) -> Change? {
-        change(at: place(of: range.lower)).flatMap { range.contains($0.path) ? $0 : nil }
     }
 
     /// - Returns: the changed row, or nil in it if the row was removed; nil if the row isn't changed.

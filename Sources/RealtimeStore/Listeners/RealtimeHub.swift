@@ -93,8 +93,10 @@ final class RealtimeHub: Sendable {
     /// The number of listeners.
     var listenerCount: Int { listeners.load(ordering: .relaxed) }
 
-    /// Whether callers without listeners needn't wait until others' have their changes: there are none, or so many that
-    /// an answer would wait long. With few, the changes come first, as people who try two clients expect.
+    /// Whether a caller without listeners may be answered before other callers' listeners have the change.
+    ///
+    /// With thousands of listeners the answer would wait long. With few, they have the change first: an app with two
+    /// clients may rely on that, although nothing promises it.
     var letsAnswersOvertake: Bool {
         let count = listenerCount
         return count == 0 || count > Self.fewListeners

@@ -32,16 +32,10 @@ extension RealtimeStore {
         do {
             try waitForBackgroundWork()
             let hold = StagedHold()
-            let tree: UInt32
-            do {
-                tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
-            } catch {
-                hold.release()
-                throw error
-            }
+            let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
             let owner = StagedTree(tree, hold, of: namespace, in: self)
             var rows = StagingRows(tree, at: path, in: self, progress)
-            _ = try RealtimeRowReader<StagingRows>.read(bytes, at: path, to: &rows)
+            try RealtimeRowReader.read(bytes, at: path, to: &rows)
             try rows.finish()
             guard rows.count > 0 else { return nil }
             return StagedValue(
@@ -49,7 +43,7 @@ extension RealtimeStore {
                 indexes: try index(tree, at: path, in: namespace), hold: owner)
         } catch let error as RealtimeError {
             throw .text(error)
-        } catch is RealtimeRowReader<StagingRows>.HasServerValue {
+        } catch is HasServerValue {
             throw .needsMemory
         } catch {
             throw .store(RealtimeFailure(from: error))
@@ -90,18 +84,26 @@ extension RealtimeStore {
     /// Waits until the rows that are in no tree any more are removed, so that a client that writes one large value after
     /// the other doesn't fill the disk.
     private func waitForBackgroundWork() throws(RealtimeFailure) {
-        let results = JobQueue<RealtimeFailure?>()
-        try changeAndWait { kind, _ in kind.whenSettled { _ = results.put($0) } }
-        guard let result = results.take()?.first else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
-        if let failure = result { throw failure }
+        try wait { completion in
+            change({ kind, _ in
+                kind.whenSettled { failure in completion(failure.map { .failure($0) } ?? .success(())) }
+            }) { result in if case .failure(let failure) = result { completion(.failure(failure)) } }
+        }
     }
 
     /// Changes what is kept, and waits until that is durable.
-    func changeAndWait<Success: Sendable>(
+    private func changeAndWait<Success: Sendable>(
         _ body: @escaping @Sendable (RealtimeRows, any StorageWriter) throws -> Success
     ) throws(RealtimeFailure) -> Success {
+        try wait { change(body, completion: $0) }
+    }
+
+    /// Blocks the thread until the completion is called.
+    private func wait<Success: Sendable>(
+        _ begin: (@escaping @Sendable (Result<Success, RealtimeFailure>) -> Void) -> Void
+    ) throws(RealtimeFailure) -> Success {
         let results = JobQueue<Result<Success, RealtimeFailure>>()
-        change(body) { _ = results.put($0) }
+        begin { _ = results.put($0) }
         guard let result = results.take()?.first else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
         return try result.get()
     }

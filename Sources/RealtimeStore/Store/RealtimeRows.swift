@@ -64,13 +64,13 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     /// Stores changes of rows.
     func store(_ changes: RowChanges, of namespace: String, in storage: any StorageWriter) throws {
-        if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty || !changes.adopted.isEmpty {
+        if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty || changes.adopted != nil {
             update(namespace) { record, makeTree in
                 for range in changes.hidden { record.layout.replace(range, with: makeTree()) }
-                for extent in changes.adopted { record.layout.adopt(extent) }
+                if let extent = changes.adopted { record.layout.adopt(extent) }
             }
-            // From now on, what becomes garbage of them must go before the tree around it gets rows there.
-            for extent in changes.adopted { background.release(extent.tree, of: namespace) }
+            // From now on, what becomes garbage of it must go before the tree around it gets rows there.
+            if let extent = changes.adopted { background.release(extent.tree, of: namespace) }
         }
         guard let layout = catalog.namespaces[namespace]?.layout else { return }
         for change in changes.all {

@@ -36,10 +36,13 @@ package final class RealtimeCommitPart: CommitPart {
         if let registration = request.registration, try !DisconnectRows(storage: batch.storage).exists(registration) {
             throw RealtimeFailure(.invalid, "the onDisconnect was written or cancelled before")
         }
-        if case .set(_, let value, _)? = request.writes.first(where: \.isStaged), let staged = value.staged,
-            !kind.hasStagedTree(staged.tree)
-        {
-            throw RealtimeFailure(.unavailable, "the large value was written before; send it again")
+        if let staged = request.writes.lazy.compactMap(\.staged).first {
+            guard request.writes.count == 1 else {
+                throw RealtimeFailure(.invalid, "a large value has other writes beside it in its commit")
+            }
+            guard kind.hasStagedTree(staged.tree) else {
+                throw RealtimeFailure(.unavailable, "the large value was written before; send it again")
+            }
         }
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))

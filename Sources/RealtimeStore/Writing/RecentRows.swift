@@ -41,8 +41,8 @@ struct RecentRows {
     }
 
     mutating func append(_ changes: RowChanges, in namespace: String, version: Int64) {
-        var entry = Entry(
-            version: version, namespace: namespace, rows: [], ranges: changes.hidden + changes.adopted.map(\.range))
+        var entry = Entry(version: version, namespace: namespace, rows: [], ranges: changes.hidden)
+        if let adopted = changes.adopted { entry.ranges.append(adopted.range) }
         if changes.count > Self.maxRowsOfCommit, let range = changes.range {
             entry.ranges.append(range)
         } else {

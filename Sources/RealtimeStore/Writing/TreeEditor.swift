@@ -80,7 +80,7 @@ struct TreeEditor {
         let first = old.first.flatMap { $0.path.count == key.count ? $0.row : nil }
         let priority = try first.map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority } ?? nil
         guard !isLarge else {
-            try changes.hide(range)
+            changes.hide(range)
             for (path, row) in new.rows { changes.put(path, row, isStructural: true) }
             return (.any, priority)
         }
@@ -104,7 +104,7 @@ struct TreeEditor {
         }
         let priority = try rows.get(key).map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority }
         let extent = TreeLayout.Extent(range: TreeKey.subtree(key), tree: staged.tree)
-        try changes.adopt(extent, in: rows.layout)
+        changes.adopt(extent, in: rows.layout)
         return (.any, priority ?? nil)
     }
 

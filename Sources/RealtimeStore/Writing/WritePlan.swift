@@ -84,12 +84,7 @@ struct WritePlan {
         if let index = applied.firstIndex(where: { $0.change.target.contains(new.change.target) }) {
             let outer = applied[index].change.target.path
             guard let relative = new.change.target.relative(to: outer) else { return }
-            if let staged = applied[index].change.staged ?? new.change.staged {
-                // What is there then is read from the store.
-                applied[index].change.staged = staged
-            } else {
-                applied[index].change.node.set(new.change.node, at: relative)
-            }
+            applied[index].change.node.set(new.change.node, at: relative)
             applied[index].extent = .any
             return
         }

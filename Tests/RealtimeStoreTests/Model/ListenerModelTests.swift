@@ -64,7 +64,7 @@ struct ListenerModelTests {
                 let pushes = view.takePushes()
                 if let query = view.query, !query.loadsAll, pushes.isEmpty { continue }
                 if before[view.path] == tree[view.path], configuration.maxComparedRows > 3, count == 1,
-                    !writes[0].isStaged
+                    writes[0].staged == nil
                 {
                     #expect(pushes.isEmpty, "\(place): \(view.path) had no change")
                 }

@@ -46,7 +46,7 @@ struct RealtimeModelTests {
                 let applied = tree.apply(write, now: fixture.clock.timestamp().microseconds / 1_000)
                 #expect(applied != nil, "\(place), step \(step): the hash is another")
                 // Whether a staged value differs isn't looked at.
-                if !stored.isStaged {
+                if stored.staged == nil {
                     #expect(committed.changes.isEmpty == (old == tree), "\(place), step \(step)")
                 }
             } catch let failure as RealtimeFailure where failure == .stale {

@@ -61,10 +61,7 @@ let package = Package(
             name: "DocumentModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
             swiftSettings: settings),
         .target(
-            name: "RealtimeModel",
-            dependencies: [
-                "CFunctionsSystem", "StrictJSON", "TextFormats", .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            name: "RealtimeModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
             swiftSettings: settings),
         .target(name: "UserModel", dependencies: ["DocumentModel"], swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["StrictJSON", "DocumentModel"], swiftSettings: settings),
@@ -75,8 +72,8 @@ let package = Package(
         .target(
             name: "FunctionsRuntime",
             dependencies: [
-                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "FunctionManifest",
-                "WorkerProtocol",
+                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "RealtimeModel", "UserModel",
+                "FunctionManifest", "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -84,6 +81,14 @@ let package = Package(
         .target(
             name: "Sharing",
             dependencies: ["CFunctionsSystem", .product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: settings),
+        // Apart from the model, so that workers don't load the cryptography.
+        .target(
+            name: "RealtimeHashing",
+            dependencies: [
+                "CFunctionsSystem", "StrictJSON", "TextFormats", "RealtimeModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings),
         .target(
             name: "SecurityRules",
@@ -115,12 +120,15 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "RealtimeStore",
-            dependencies: ["StrictJSON", "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline"],
+            dependencies: [
+                "StrictJSON", "DocumentModel", "RealtimeModel", "RealtimeHashing", "StorageEngine", "CommitPipeline",
+            ],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
+                "RealtimeStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -174,7 +182,7 @@ let package = Package(
             name: "IdentityProvider",
             dependencies: [
                 "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "Sharing",
-                "DocumentStore", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer",
+                "CommitPipeline", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -228,7 +236,7 @@ let package = Package(
         .target(
             name: "Workers",
             dependencies: [
-                "CFunctionsSystem", "StrictJSON", "DocumentModel", "UserModel", "FunctionManifest", "WorkerProtocol",
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol",
                 "HostProcess", "Sharing",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -297,7 +305,8 @@ let package = Package(
         .target(
             name: "RealtimeAPI",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "RealtimeModel", "SecurityRules",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "RealtimeModel", "RealtimeHashing",
+                "SecurityRules",
                 "CommitPipeline",
                 "RealtimeStore",
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -308,6 +317,13 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FunctionStores",
+            dependencies: [
+                "StrictJSON", "DocumentModel", "RealtimeModel", "UserModel", "WorkerProtocol", "CommitPipeline",
+                "DocumentStore", "RealtimeStore", "IdentityProvider",
             ],
             swiftSettings: settings),
         .target(
@@ -369,7 +385,8 @@ let package = Package(
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "MailTransfer", "IdentityProvider", "AppCheck",
-                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "RealtimeStore", "RealtimeAPI", "EventsAPI",
+                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "RealtimeStore", "RealtimeAPI", "FunctionStores",
+                "EventsAPI",
                 "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -388,8 +405,8 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
                 "FunctionsRuntime",
                 "StorageEngine",
-                "CommitPipeline", "DocumentStore", "UserModel", "UserStore", "EventDelivery",
-                "TokenVerification", "IdentityProvider",
+                "CommitPipeline", "DocumentStore", "RealtimeStore", "UserStore", "EventDelivery",
+                "TokenVerification", "IdentityProvider", "FunctionStores",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -534,7 +551,8 @@ let package = Package(
                 "DocumentModel", "SecurityRules", "FunctionManifest", "StorageEngine", "SQLiteStorage",
                 "CommitPipeline",
                 "DocumentStore", "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
-                "FirestoreMessages", "RealtimeModel", "RealtimeStore", "StrictJSON", "TextFormats", "TokenVerification",
+                "FirestoreMessages", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "StrictJSON", "TextFormats",
+                "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -677,10 +695,25 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "RealtimeTesting", dependencies: ["StrictJSON", "RealtimeModel", "TestSupport"],
+            path: "Tests/RealtimeTesting", swiftSettings: settings),
         .testTarget(
             name: "RealtimeModelTests",
+            dependencies: ["StrictJSON", "RealtimeModel", "RealtimeHashing", "TestSupport", "RealtimeTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RealtimeHashingTests",
             dependencies: [
-                "StrictJSON", "RealtimeModel", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "StrictJSON", "RealtimeModel", "RealtimeHashing", "TestSupport", "RealtimeTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FunctionStoresTests",
+            dependencies: [
+                "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline", "DocumentStore", "RealtimeStore",
+                "WorkerProtocol", "FunctionStores", "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -697,7 +730,8 @@ let package = Package(
         .testTarget(
             name: "RealtimeStoreTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline", "RealtimeStore",
+                "StrictJSON", "DocumentModel", "RealtimeModel", "RealtimeHashing", "StorageEngine", "CommitPipeline",
+                "RealtimeStore",
                 "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
@@ -822,7 +856,7 @@ let package = Package(
             name: "RealtimeAPITests",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "StorageEngine",
-                "CommitPipeline", "RealtimeModel", "RealtimeStore", "RealtimeAPI", "TestSupport",
+                "CommitPipeline", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "RealtimeAPI", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -873,7 +907,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsTestingTests",
-            dependencies: ["FunctionsRuntime", "FunctionsTesting"],
+            dependencies: ["FunctionsRuntime", "FunctionsTesting", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsServingTests",

@@ -95,6 +95,23 @@ package struct EventReport: Codable, Hashable, Sendable {
         package var after: JSONValue?
     }
 
+    /// A node of the Realtime Database.
+    package struct Reference: Codable, Hashable, Sendable {
+        package struct Setting: Codable, Hashable, Sendable {
+            /// From the node.
+            package var path: String
+            /// JSON; nil if it was removed.
+            package var value: Payload?
+        }
+
+        package var instance: String
+        package var path: String
+        /// JSON; nil if it didn't exist.
+        package var before: Payload?
+        /// What was set at or below the node, in order.
+        package var changes: [Setting]
+    }
+
     package struct Schedule: Codable, Hashable, Sendable {
         package var job: String
         package var isManual: Bool
@@ -135,6 +152,7 @@ package struct EventReport: Codable, Hashable, Sendable {
     package var chain: [String]
     // Exactly one of these is set.
     package var document: Document?
+    package var reference: Reference?
     package var schedule: Schedule?
     package var task: Task?
     package var custom: Custom?

@@ -14,6 +14,11 @@ extension EventReport {
             document = Document(
                 path: path.string, before: before.map { JSONValue($0, in: database) },
                 after: after.map { JSONValue($0, in: database) })
+        case .reference(let change):
+            reference = Reference(
+                instance: change.instance, path: change.path, before: change.before.map { Payload($0) },
+                changes: change.settings.map { Reference.Setting(path: $0.target, value: $0.value.map { Payload($0) }) }
+            )
         case .schedule(let job, let isManual):
             schedule = Schedule(job: job, isManual: isManual)
         case .task(let task):

@@ -93,7 +93,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         switch function.trigger {
         case .schedule: consequences.append("its schedule starts no more runs")
         case .task: consequences.append("its queue accepts no more tasks: enqueueing fails")
-        case .document, .event: consequences.append("new events are not delivered to it")
+        case .document, .reference, .event: consequences.append("new events are not delivered to it")
         case .blocking: consequences.append("sign-ups, sign-ins or mails go on without it")
         case .callable, .http: consequences.append("calls to it fail with NOT_FOUND")
         }
@@ -111,6 +111,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         case .blocking: "blocking"
         case .http: "http"
         case .document: "document"
+        case .reference: "value"
         case .schedule: "schedule"
         case .task: "task"
         case .event: "event"

@@ -10,6 +10,7 @@ package enum DeliveryAge {
     package static func wherePaused(_ trigger: TriggerManifest) -> Double {
         switch trigger {
         case .document(let trigger): trigger.retry.map { Double($0.maxAgeSeconds) } ?? 86_400
+        case .reference(let trigger): trigger.retry.map { Double($0.maxAgeSeconds) } ?? 86_400
         case .event(let trigger): trigger.retry.map { Double($0.maxAgeSeconds) } ?? 86_400
         case .task, .schedule, .callable, .http, .blocking: whereGone
         }

@@ -2,6 +2,7 @@ package import CommitPipeline
 package import DocumentModel
 package import DocumentStore
 package import FunctionManifest
+import RealtimeStore
 
 /// The events that functions receive, as their manifests say.
 package struct FunctionRoutes: Sendable {
@@ -11,6 +12,7 @@ package struct FunctionRoutes: Sendable {
     /// - Throws: ``DocumentPattern/Problem`` for a pattern that a manifest's own check refuses.
     package init(_ functions: [FunctionManifest], maxDepth: Int = 16) throws(DocumentPattern.Problem) {
         var documents: [DocumentTrigger] = []
+        var references: [RealtimeTrigger] = []
         var events: [EventRoutes.EventTrigger] = []
         var queues: [String] = []
         for function in functions {
@@ -21,6 +23,12 @@ package struct FunctionRoutes: Sendable {
                     DocumentTrigger(
                         function: function.name, kind: trigger.eventType,
                         pattern: try DocumentPattern(trigger.document), isOrdered: trigger.isOrdered))
+            case .reference(let trigger):
+                references.append(
+                    RealtimeTrigger(
+                        function: function.name, kind: trigger.eventType,
+                        instance: try InstancePattern(trigger.instance),
+                        pattern: try ReferencePattern(trigger.reference), isOrdered: trigger.isOrdered))
             case .event(let trigger):
                 events.append(
                     EventRoutes.EventTrigger(
@@ -30,6 +38,7 @@ package struct FunctionRoutes: Sendable {
         }
         self.documents = documents
         self.events = EventRoutes(events: events, queues: queues, maxDepth: maxDepth)
+        if !references.isEmpty { RealtimeTriggers(references).add(to: &self.events) }
     }
 }
 

@@ -3,7 +3,7 @@ extension TriggerManifest {
     package var isForEvents: Bool {
         switch self {
         case .callable, .http, .blocking: false
-        case .document, .schedule, .task, .event: true
+        case .document, .reference, .schedule, .task, .event: true
         }
     }
 
@@ -11,7 +11,7 @@ extension TriggerManifest {
     package var hasURL: Bool {
         switch self {
         case .callable, .http, .blocking: true
-        case .document, .schedule, .task, .event: false
+        case .document, .reference, .schedule, .task, .event: false
         }
     }
 }

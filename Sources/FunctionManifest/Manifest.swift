@@ -70,6 +70,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     case callable(CallableTrigger)
     case http(HTTPTrigger)
     case document(DocumentTrigger)
+    case reference(ReferenceTrigger)
     case schedule(ScheduleTrigger)
     case task(TaskTrigger)
     case event(EventTrigger)
@@ -104,7 +105,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     }
 
     package struct DocumentTrigger: Codable, Equatable, Sendable {
-        package var eventType: DocumentEventType
+        package var eventType: ChangeEventType
         package var document: String
         /// Nil if an event whose handler fails is dropped.
         package var retry: EventRetryManifest?
@@ -114,7 +115,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var hasAuthContext: Bool
 
         package init(
-            eventType: DocumentEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false,
+            eventType: ChangeEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false,
             hasAuthContext: Bool = false
         ) {
             self.eventType = eventType
@@ -128,6 +129,31 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var cloudEventType: String {
             "google.cloud.firestore.document.v1." + eventType.rawValue + (hasAuthContext ? ".withAuthContext" : "")
         }
+    }
+
+    /// A place in the Realtime Database.
+    package struct ReferenceTrigger: Codable, Equatable, Sendable {
+        package var eventType: ChangeEventType
+        package var reference: String
+        /// The databases that the function is for.
+        package var instance: String
+        /// Nil if an event whose handler fails is dropped.
+        package var retry: EventRetryManifest?
+        /// Whether the changes of one node are handled one at a time, in commit order.
+        package var isOrdered: Bool
+
+        package init(
+            eventType: ChangeEventType, reference: String, instance: String = "*", retry: EventRetryManifest? = nil,
+            isOrdered: Bool = false
+        ) {
+            self.eventType = eventType
+            self.reference = reference
+            self.instance = instance
+            self.retry = retry
+            self.isOrdered = isOrdered
+        }
+
+        package var cloudEventType: String { "google.firebase.database.ref.v1." + eventType.rawValue }
     }
 
     package struct ScheduleTrigger: Codable, Equatable, Sendable {

@@ -97,6 +97,7 @@ extension TriggerManifest {
         case .callable: "a callable"
         case .http: "an HTTP function"
         case .document: "a document trigger"
+        case .reference: "a trigger of the Realtime Database"
         case .schedule: "a scheduled job"
         case .task: "a task queue"
         case .event: "an event function"
@@ -107,7 +108,7 @@ extension TriggerManifest {
     var maxTimeoutSeconds: Int {
         switch self {
         case .callable, .http: 3600
-        case .document, .event: 540
+        case .document, .reference, .event: 540
         case .schedule, .task: 1800
         case .blocking: 7
         }
@@ -125,6 +126,11 @@ extension TriggerManifest {
         case .document(let trigger):
             var problems = trigger.retry?.problems ?? []
             do { _ = try DocumentPattern(trigger.document) } catch { problems.append(error.description) }
+            return problems
+        case .reference(let trigger):
+            var problems = trigger.retry?.problems ?? []
+            do { _ = try ReferencePattern(trigger.reference) } catch { problems.append(error.description) }
+            do { _ = try InstancePattern(trigger.instance) } catch { problems.append(error.description) }
             return problems
         case .schedule(let trigger):
             var problems: [String] = []

@@ -38,7 +38,7 @@ extension FunctionManifest {
         guard !rateLimits.isEmpty else { return [] }
         switch trigger {
         case .callable, .http, .blocking: break
-        case .document, .schedule, .task, .event:
+        case .document, .reference, .schedule, .task, .event:
             return ["\(trigger.kindName) has no callers, so it can't have a rate limit"]
         }
         var problems = rateLimits.flatMap(\.problems)

@@ -61,6 +61,7 @@ extension RetryPolicy {
         switch trigger {
         case .callable, .http, .blocking: self.init()
         case .document(let trigger): self.init(trigger.retry)
+        case .reference(let trigger): self.init(trigger.retry)
         case .event(let trigger): self.init(trigger.retry)
         case .schedule(let trigger):
             guard trigger.retryCount > 0 || trigger.maxRetrySeconds > 0 else {

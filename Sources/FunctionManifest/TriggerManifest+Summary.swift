@@ -7,6 +7,9 @@ extension TriggerManifest {
         case .callable: "callable at " + urls.joined(separator: ", ")
         case .http: "HTTP at " + urls.joined(separator: ", ")
         case .document(let trigger): "document \(trigger.document) \(trigger.eventType.rawValue)"
+        case .reference(let trigger):
+            "value \(trigger.reference) \(trigger.eventType.rawValue)"
+                + (trigger.instance == "*" ? "" : " in \(trigger.instance)")
         case .schedule(let trigger): "schedule \"\(trigger.schedule)\" (\(trigger.timeZone))"
         case .task: "tasks"
         case .blocking(let trigger): "blocking, \(trigger.moment.rawValue)"

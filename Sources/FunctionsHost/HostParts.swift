@@ -6,6 +6,7 @@ import SQLiteStorage
 import DocumentModel
 package import DocumentStore
 import FirestoreAPI
+import FunctionStores
 package import Gateway
 import HostConfiguration
 import HostProcess
@@ -18,6 +19,7 @@ import Sharing
 import TokenVerification
 import UserModel
 import UserStore
+import WorkerProtocol
 import Workers
 import Logging
 import NIOCore
@@ -102,18 +104,34 @@ package struct HostParts: Sendable {
         }
         let address = SignInAddress(configuration.listen)
         signInAddress = address
-        let managed: any UserBackend =
+        let spool = Spool(directory: directory.path)
+        self.spool = spool
+        let databases = StoreRealtimeService(
+            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, spool: spool,
+            logger: logger,
+            now: { Timestamp.wallClock().microseconds / 1000 })
+        self.databases = databases
+        let functionUsers: FunctionUsers? =
             if let signIn {
                 FunctionUsers(
                     IdentityToolkit(
                         configuration, signInConfiguration, users: users, signIn: signIn, accounts: serviceAccounts,
                         logger: logger),
-                    documents: store, address: { address.text })
-            } else {
-                UnavailableUsers(
+                    address: { address.text })
+            } else { nil }
+        let functionDatabases = FunctionDatabases(
+            trees,
+            names: FunctionDatabases.Names(
+                own: configuration.defaultNamespace, triggerLimits: { databases.triggerLimits(of: $0) },
+                onMissingIndex: { databases.note($1, withoutIndexAt: $2, in: $0) }))
+        let backends = FunctionBackends(
+            documents: store,
+            users: functionUsers
+                ?? UnavailableUsers(
                     "this host has no users of its own: Google signs them in. Set auth.issuer in functions.json to "
-                        + "\"own\" to have them here, or manage Google's with an Admin SDK")
-            }
+                        + "\"own\" to have them here, or manage Google's with an Admin SDK"),
+            databases: functionDatabases,
+            transactions: FunctionTransactions(store, users: functionUsers, databases: functionDatabases))
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         // Who has a project of the same name at Google could sign in as anyone here.
         let acceptsGoogles = isDevelopment || configuration.auth.issuer == .google
@@ -134,18 +152,11 @@ package struct HostParts: Sendable {
         consumedTokens = StoredTokenConsumption(users)
         serving = ServingParts(
             InvocationServices(
-                documents: store, users: managed, limits: configuration.limits,
+                backends, limits: configuration.limits,
                 recordCalls: console.map { CallLog(console: $0, archive: archive?.writer).recorder },
                 recordsAllCalls: configuration.logs.calls),
             tokens: tokens,
             limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
-        let spool = Spool(directory: directory.path)
-        self.spool = spool
-        let databases = StoreRealtimeService(
-            trees, names: configuration.databaseNames, isDevelopment: isDevelopment, spool: spool,
-            logger: logger,
-            now: { Timestamp.wallClock().microseconds / 1000 })
-        self.databases = databases
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
             logger: logger, databaseRules: { databases.serve($0?.ruleset) })

@@ -6,6 +6,7 @@ import HostProcess
 import IdentityToolkitClient
 import OutboundHTTP
 import TokenVerification
+import WorkerProtocol
 package import Workers
 package import Logging
 import NIOCore
@@ -70,7 +71,12 @@ package final class BundleServer: Sendable {
         limits.shutdownGrace = Self.shutdownGrace
         let parts = ServingParts(
             InvocationServices(
-                documents: documents, users: try RemoteUsers(project: project, environment: environment.variables),
+                FunctionBackends(
+                    documents: documents, users: try RemoteUsers(project: project, environment: environment.variables),
+                    transactions: UnavailableTransactions(
+                        "a function that is served alone can change documents only in a transaction: Firebase Authentication "
+                            + "and the Realtime Database have none with them. Change the rest before or after it, or run "
+                            + "the bundle under functions-host")),
                 limits: limits,
                 recordCalls: calls.recorder, recordsAllCalls: logsAllCalls),
             tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,

@@ -3,6 +3,7 @@ import EventDelivery
 public import DocumentModel
 import DocumentStore
 public import FunctionsRuntime
+public import StrictJSON
 import FunctionManifest
 import WorkerProtocol
 
@@ -30,6 +31,32 @@ extension FunctionsTester {
         }
         try await runOnce(
             .document(path, before: document(before), after: document(after)), at: time, by: auth, to: name)
+    }
+
+    /// Runs a trigger of the Realtime Database for a change, as if the change had just been committed. The database itself
+    /// doesn't change.
+    ///
+    /// - Parameters:
+    ///   - name: The function's.
+    ///   - reference: The node's path, such as `rooms/lobby/messages/m1`. It must match the trigger's pattern.
+    ///   - instance: The database's name. Default: the project's own, `PROJECT-default-rtdb`.
+    ///   - before: The value before the change, which may have priorities as an export has; nil if there was none.
+    ///   - after: The value after the change; nil if there is none any more.
+    ///   - auth: Who made the change.
+    /// - Throws: What the handler throws.
+    public func fire(
+        _ name: String, reference: String, instance: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil,
+        auth: EventAuth = EventAuth(.unknown)
+    ) async throws {
+        guard case .reference? = functions[name]?.trigger else {
+            throw TestError("there is no trigger of the Realtime Database \"\(name)\"")
+        }
+        let after = try after?.serialized()
+        let change = ReferenceChange(
+            instance: instance ?? "\(firestore.transport.database.project)-default-rtdb",
+            path: reference.split(separator: "/").joined(separator: "/"), before: try before?.serialized(),
+            settings: [ReferenceChange.Setting("", after)], existsAfter: after != nil)
+        try await runOnce(.reference(change), at: now, by: auth, to: name)
     }
 
     /// Runs a function of `onUserCreated` or `onUserDeleted` for a user, as if the user had just been created or deleted.

@@ -3,9 +3,11 @@ import StorageEngine
 import DocumentModel
 import DocumentStore
 import EventDelivery
+import FunctionStores
 public import FunctionsRuntime
 import IdentityProvider
 import Logging
+import RealtimeStore
 import SecurityRules
 import TokenVerification
 import UserStore
@@ -45,6 +47,13 @@ public final class FunctionsTester: Sendable {
     /// Functions of `onUserCreated` and `onUserDeleted` are due then, as in the host: see
     /// ``deliverAll(toleratingFailures:)``. A call's user needn't be among them.
     public let users: Users
+    /// The project's Realtime Database, with admin access.
+    ///
+    ///     try await chat.database.reference(withPath: "rooms/lobby/title").setValue("Lobby")
+    ///
+    /// Server values have the tester's time. Functions of `onValueWritten` and similar are due after a change: see
+    /// ``deliverAll(toleratingFailures:)``.
+    public let database: Database
     let functions: [String: Function]
     let store: DocumentStore
     let routes: FunctionRoutes
@@ -52,8 +61,8 @@ public final class FunctionsTester: Sendable {
     let schedules: TestSchedules
     let tokens = TestTokens()
     let invocations = TestInvocations()
-    private let database: DatabaseID
-    private let functionUsers: FunctionUsers
+    private let databaseID: DatabaseID
+    private let backends: FunctionBackends
     private let params: TestParams
     /// What clients may do; nil for everything.
     private let rules: ClientRules?
@@ -91,24 +100,30 @@ public final class FunctionsTester: Sendable {
         self.rules = try rules.map { ClientRules(.rules(try Self.ruleset($0)), explains: true) }
         self.params = try TestParams(manifest.params, values: values, secrets: secrets)
         functions = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        database = DatabaseID(project: project)
+        databaseID = DatabaseID(project: project)
         let clock = TesterClock(startingAt: start)
         self.clock = clock
         store = try DocumentStore(engine: MemoryEngine(), now: clock.now, configuration: Self.unhurried)
-        functionUsers = FunctionUsers(
+        let functionUsers = FunctionUsers(
             IdentityToolkit(
                 users: try UserStore(on: store.pipeline, project: project), policy: .development, keys: nil,
                 passwords: Self.passwords, customTokens: .unverified, logger: Logger(label: "users"),
                 now: { clock.now().seconds }),
-            documents: store, address: { "http://127.0.0.1:9099" })
+            address: { "http://127.0.0.1:9099" })
+        let functionDatabases = FunctionDatabases(
+            try RealtimeStore(on: store.pipeline), names: FunctionDatabases.Names(own: project + "-default-rtdb"))
+        backends = FunctionBackends(
+            documents: store, users: functionUsers, databases: functionDatabases,
+            transactions: FunctionTransactions(store, users: functionUsers, databases: functionDatabases))
         routes = try FunctionRoutes(manifest.functions)
         store.routeEvents(by: routes)
         schedules = try TestSchedules(manifest.functions, store: store)
         try store.start()
         let transport = StoreTransport(
-            store: store, users: functionUsers, database: database, clock: clock, context: OperationContext())
+            backends: backends, database: databaseID, clock: clock, context: OperationContext())
         firestore = Firestore(transport: transport)
         users = Users(transport: transport)
+        database = Database(transport: transport)
     }
 
     /// For all testers of the process: its hashes are as cheap as can be, since they protect no user.
@@ -152,7 +167,7 @@ public final class FunctionsTester: Sendable {
         let owner = UInt64(truncatingIfNeeded: caller.uid.hashValue) | 1 << 63
         return Firestore(
             transport: transport(
-                OperationContext(owner: owner, policy: rules.policy(of: client, in: database), auth: auth)))
+                OperationContext(owner: owner, policy: rules.policy(of: client, in: databaseID), auth: auth)))
     }
 
     private static func ruleset(_ file: String) throws -> Ruleset {
@@ -183,11 +198,10 @@ public final class FunctionsTester: Sendable {
         await invocations.wait(for: name)
     }
 
-    var project: String { database.project }
+    var project: String { databaseID.project }
 
     private func transport(_ context: OperationContext, of run: TestRun? = nil) -> StoreTransport {
-        StoreTransport(
-            store: store, users: functionUsers, database: database, clock: clock, context: context, run: run)
+        StoreTransport(backends: backends, database: databaseID, clock: clock, context: context, run: run)
     }
 
     /// Runs a function as a worker does: in a separate task that is cancelled with the caller's, or at its deadline.
@@ -219,12 +233,12 @@ public final class FunctionsTester: Sendable {
             transport: transport(operations, of: run), logger: Logger(label: function.name),
             sendChunk: send, writeBody: send)
         context.params = params.values(for: function)
-        let task = Task { [context, invocations, store] in
+        let task = Task { [context, invocations, backends] in
             invocations.begin(run)
             await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, answer) }
             invocations.end(run)
             // Transactions left open by the handler must not delay others.
-            store.release(owner: UInt64(number))
+            backends.release(owner: UInt64(number))
         }
         run.began(task)
         await withTaskCancellationHandler {

@@ -1,13 +1,10 @@
 import DocumentModel
-import DocumentStore
 import FunctionsRuntime
-import UserModel
 import WorkerProtocol
 
 /// Sends document operations to a store in the same process.
 struct StoreTransport: DocumentTransport {
-    let store: DocumentStore
-    let users: any UserBackend
+    let backends: FunctionBackends
     let database: DatabaseID
     let clock: TesterClock
     /// The principal of the operations.
@@ -26,7 +23,7 @@ struct StoreTransport: DocumentTransport {
         }
         var context = context
         if let run { context.completion = run.completionKey(for: request) }
-        let response = await request.perform(on: store, users, in: context)
+        let response = await request.perform(on: backends, in: context)
         run?.note(response)
         switch response {
         case .failed(let error): throw error

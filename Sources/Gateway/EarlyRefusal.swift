@@ -66,7 +66,7 @@ extension TriggerManifest {
         switch self {
         case .callable(let trigger): trigger.cors
         case .http(let trigger): trigger.cors
-        case .document, .schedule, .task, .event, .blocking: nil
+        case .document, .reference, .schedule, .task, .event, .blocking: nil
         }
     }
 }

@@ -42,6 +42,15 @@ enum FunctionsDocument {
                   retry: \(trigger.retry != nil)
 
             """
+        case .reference(let trigger):
+            """
+                eventTrigger:
+                  eventType: \(trigger.cloudEventType)
+                  eventFilters: {}
+                  eventFilterPathPatterns: {ref: \(quoted(trigger.reference)), instance: \(quoted(trigger.instance))}
+                  retry: \(trigger.retry != nil)
+
+            """
         case .schedule(let trigger):
             """
                 scheduleTrigger:

@@ -210,7 +210,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .blocking(let trigger):
             guard let verifier = loop.verifiers.blockingEvent else { fallthrough }
             return BlockingExchange(request, trigger, verifier: verifier, loop: loop, connection: self)
-        case .document, .schedule, .task, .event:
+        case .document, .reference, .schedule, .task, .event:
             return PlainExchange.notFound(head, loop: loop, connection: self)
         }
     }

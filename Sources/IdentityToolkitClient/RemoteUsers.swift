@@ -58,13 +58,6 @@ package final class RemoteUsers: UserBackend {
         }
     }
 
-    package func commit(
-        _ changes: UserChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
-        effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
-    ) {
-        completion(.failure(.failed(Self.noTransactions)))
-    }
-
     private func answer(_ request: UserRequest, _ context: OperationContext) async throws(UserFailure) -> [UInt8] {
         do throws(DocumentError) { try request.check() } catch { throw .failed(error) }
         do throws(CancellationError) { try await places.acquire() } catch { throw .failed(.callerLeft) }
@@ -200,11 +193,6 @@ package final class RemoteUsers: UserBackend {
             )
         }
     }
-
-    static let noTransactions = DocumentError(
-        .failedPrecondition,
-        "a function that is served alone can't read or change users in a transaction, because Firebase Authentication "
-            + "has none; use request.users before or after it, or run the bundle under functions-host")
 }
 
 extension JSONValue {

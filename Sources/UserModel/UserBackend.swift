@@ -10,16 +10,6 @@ package protocol UserBackend: Sendable {
     ///
     /// - Parameter completion: called with the JSON of the answer.
     func perform(_ request: UserRequest, in context: OperationContext, completion: @escaping Completion<[UInt8]>)
-
-    /// Commits a transaction that has read or changed users: its documents, its users and their events, or nothing.
-    ///
-    /// - Parameters:
-    ///   - writes: the documents' writes.
-    ///   - completing: as with ``DocumentBackend/commit(_:transaction:completing:effects:in:completion:)``.
-    ///   - effects: as there.
-    func commit(
-        _ changes: UserChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
-        effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>)
 }
 
 package enum UserFailure: Error, Hashable, Sendable {
@@ -38,13 +28,6 @@ package struct UnavailableUsers: UserBackend {
 
     package func perform(
         _ request: UserRequest, in context: OperationContext, completion: @escaping Completion<[UInt8]>
-    ) {
-        completion(.failure(.failed(reason)))
-    }
-
-    package func commit(
-        _ changes: UserChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
-        effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
     ) {
         completion(.failure(.failed(reason)))
     }

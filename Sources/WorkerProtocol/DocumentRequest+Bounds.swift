@@ -31,6 +31,7 @@ extension DocumentRequest {
         case 1, 2, 7, 8, 9, 11, 12: .read
         case 3, 4, 13: .begin
         case 15 where bytes.count > 1 && UserRequest.Operation(rawValue: bytes[1])?.isRead == true: .read
+        case 17 where bytes.count > 1 && DatabaseRequest.Operation(rawValue: bytes[1])?.isRead == true: .read
         default: .write
         }
     }

@@ -57,9 +57,12 @@ extension DocumentRequest {
         case .users(let request):
             writer.write(byte: 15)
             request.write(to: &writer)
-        case .commitUsers(let users, let writes, let transaction, let result, let effects):
+        case .database(let request):
+            writer.write(byte: 17)
+            request.write(to: &writer)
+        case .commitAll(let changes, let writes, let transaction, let result, let effects):
             writer.write(byte: 16)
-            users.write(to: &writer)
+            changes.write(to: &writer)
             writer.write(writes) { $0.write($1) }
             writer.write(fixed: transaction.rawValue)
             writer.write(optional: result) { $0.write(blob: $1) }
@@ -132,12 +135,13 @@ extension DocumentRequest {
         case 14: self = .settle(try reader.optional { reader throws(DecodingFailure) in try reader.blob() })
         case 15: self = .users(try UserRequest(from: &reader))
         case 16:
-            let users = try UserChanges(from: &reader)
+            let changes = try TransactionChanges(from: &reader)
             let writes = try reader.writes()
             let transaction = TransactionID(rawValue: try reader.fixed())
             let result = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
             let effects = try reader.list { reader throws(DecodingFailure) in try Effect(from: &reader) }
-            self = .commitUsers(users, writes, transaction: transaction, completing: result, effects: effects)
+            self = .commitAll(changes, writes, transaction: transaction, completing: result, effects: effects)
+        case 17: self = .database(try DatabaseRequest(from: &reader))
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()

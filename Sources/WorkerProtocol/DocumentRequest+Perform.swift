@@ -1,14 +1,15 @@
 package import DocumentModel
-package import UserModel
+import UserModel
 
 extension DocumentRequest {
     /// Performs the request as the typed operation that it stands for.
     ///
     /// - Parameter completion: called once, on any thread, with the response for the link.
     package func perform(
-        on documents: any DocumentBackend, _ users: any UserBackend, in context: OperationContext,
+        on backends: FunctionBackends, in context: OperationContext,
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
+        let documents = backends.documents
         switch self {
         case .get(let paths, let consistency):
             documents.get(paths, consistency, in: context) {
@@ -55,9 +56,11 @@ extension DocumentRequest {
                 completion(DocumentResponse($0) { DocumentResponse($0) })
             }
         case .users(let request):
-            users.perform(request, in: context) { completion(DocumentResponse($0) { .users($0) }) }
-        case .commitUsers(let changes, let writes, let transaction, let answer, let effects):
-            users.commit(
+            backends.users.perform(request, in: context) { completion(DocumentResponse($0) { .users($0) }) }
+        case .database(let request):
+            backends.databases.perform(request, in: context) { completion(DocumentResponse($0) { .database($0) }) }
+        case .commitAll(let changes, let writes, let transaction, let answer, let effects):
+            backends.transactions.commit(
                 changes, with: writes, transaction: transaction, completing: answer, effects: effects, in: context
             ) { completion(DocumentResponse($0) { DocumentResponse($0) }) }
         case .batchWrite(let writes):
@@ -91,11 +94,11 @@ extension DocumentRequest {
 
     /// Performs the request as the typed operation that it stands for.
     package func perform(
-        on documents: any DocumentBackend, _ users: any UserBackend = UnavailableUsers("there are no users here"),
+        on backends: FunctionBackends,
         in context: OperationContext = OperationContext()
     ) async -> DocumentResponse {
         await withCheckedContinuation { continuation in
-            perform(on: documents, users, in: context) { continuation.resume(returning: $0) }
+            perform(on: backends, in: context) { continuation.resume(returning: $0) }
         }
     }
 }

@@ -1,7 +1,7 @@
 package import DocumentModel
 package import UserModel
 
-/// A handler's operation on documents or users, as a frame of the link carries it to the host.
+/// A handler's operation on documents, users or the Realtime Database, as a frame of the link carries it to the host.
 package enum DocumentRequest: Hashable, Sendable {
     case get([DocumentPath], ReadConsistency)
     case query(Query, ReadConsistency)
@@ -33,9 +33,11 @@ package enum DocumentRequest: Hashable, Sendable {
     case settle([UInt8]?)
     /// An operation on users. In a transaction, its lookups are outside of it: the commit names what they found.
     case users(UserRequest)
-    /// Commits a transaction that has read or changed users.
-    case commitUsers(
-        UserChanges, [Write], transaction: TransactionID, completing: [UInt8]?, effects: [Effect] = [])
+    /// An operation on the Realtime Database. In a transaction, as with users.
+    case database(DatabaseRequest)
+    /// Commits a transaction that has read or changed more than documents.
+    case commitAll(
+        TransactionChanges, [Write], transaction: TransactionID, completing: [UInt8]?, effects: [Effect] = [])
 }
 
 /// How the work under an idempotency key is done.

@@ -47,6 +47,9 @@ extension DocumentResponse {
         case .users(let answer):
             writer.write(byte: 16)
             writer.write(blob: answer)
+        case .database(let answer):
+            writer.write(byte: 18)
+            answer.write(to: &writer)
         case .usersRefused(let message):
             writer.write(byte: 17)
             writer.write(message)
@@ -121,6 +124,7 @@ extension DocumentResponse {
         case 15: self = .settled
         case 16: self = .users(try reader.blob())
         case 17: self = .usersRefused(try reader.string())
+        case 18: self = .database(try DatabaseAnswer(from: &reader))
         case let tag: throw DecodingFailure("unknown document response tag \(tag)")
         }
         try reader.finish()

@@ -33,5 +33,6 @@ package enum DocumentResponse: Hashable, Sendable {
     case users([UInt8])
     /// The message of Identity Toolkit's error, such as `EMAIL_EXISTS`. Nothing was changed.
     case usersRefused(String)
+    case database(DatabaseAnswer)
     case failed(DocumentError)
 }

@@ -18,6 +18,16 @@ enum DeliveryLines {
         if let document = event.document {
             rows += [("document", document.path), ("before", json(document.before)), ("after", json(document.after))]
         }
+        if let reference = event.reference {
+            rows += [
+                ("database", reference.instance), ("reference", "/" + reference.path),
+                ("before", reference.before.map(text) ?? "nothing"),
+            ]
+            for change in reference.changes {
+                let place = change.path.isEmpty ? "" : "/\(change.path) "
+                rows.append(("set", place + (change.value.map(text) ?? "null")))
+            }
+        }
         if let schedule = event.schedule {
             rows.append(("job", schedule.job + (schedule.isManual ? ", manual" : "")))
         }

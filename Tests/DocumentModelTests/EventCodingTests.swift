@@ -21,6 +21,11 @@ struct EventCodingTests {
             .document(path, before: document(2), after: nil), .schedule(job: "nightly", isManual: false),
             .schedule(job: "nightly", isManual: true), .task(task), .task(TaskDraft(queue: "q", body: [])),
             .custom(cloudEvent), .custom(CloudEvent(type: "t", source: "/s")),
+            .reference(
+                ReferenceChange(
+                    instance: "demo-default-rtdb", path: "a/é", before: Array("1".utf8),
+                    settings: [.init("", nil), .init("b/.priority", Array("2".utf8))], existsAfter: true)),
+            .reference(ReferenceChange(instance: "", path: "", before: nil, settings: [], existsAfter: false)),
         ]
         return contents.enumerated().map { index, content in
             Event(

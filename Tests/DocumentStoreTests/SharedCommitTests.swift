@@ -15,7 +15,7 @@ struct SharedCommitTests {
 
         init(_ value: UInt8?) { self.value = value }
 
-        func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+        func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
             if value == nil { throw DocumentError(.failedPrecondition, "the row is refused") }
         }
 
@@ -90,7 +90,7 @@ struct SharedCommitTests {
 
         init(_ routes: @escaping () -> Void) { self.routes = routes }
 
-        func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) {}
+        func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) {}
         func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) {}
 
         func events(by routes: EventRoutes) -> [CausedEvent] {

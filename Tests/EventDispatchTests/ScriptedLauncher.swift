@@ -80,6 +80,7 @@ extension DeliveryStart {
             case .task(let task): task.name ?? ""
             case .schedule(let job, _): job
             case .custom(let event): event.subject ?? ""
+            case .reference(let change): change.path
             }
         }
     }

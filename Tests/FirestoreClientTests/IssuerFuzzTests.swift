@@ -261,16 +261,20 @@ import _CryptoExtras
                 now: { Timestamp(microseconds: 9_000_000) })
             for request in requests where random.once(in: 3) {
                 // What a worker receives.
-                _ = await request.perform(on: firestore).encoded
+                _ = await request.perform(on: FunctionBackends(documents: firestore)).encoded
             }
             let key = CompletionKey(scope: "f/ada", key: "1", fingerprint: [1])
             let context = OperationContext(owner: 7, completion: random.once(in: 2) ? key : nil)
-            let begun = await DocumentRequest.begin(.readWrite(retrying: nil)).perform(on: firestore, in: context)
+            let begun = await DocumentRequest.begin(.readWrite(retrying: nil)).perform(
+                on: FunctionBackends(documents: firestore), in: context)
             if case .began(let id, _) = begun {
-                _ = await DocumentRequest.get([a], .transaction(id)).perform(on: firestore, in: context).encoded
+                _ = await DocumentRequest.get([a], .transaction(id)).perform(
+                    on: FunctionBackends(documents: firestore), in: context
+                ).encoded
                 let commit = DocumentRequest.commit([counted], transaction: id, completing: [1])
-                _ = await commit.perform(on: firestore, in: context).encoded
-                _ = await DocumentRequest.rollback(id).perform(on: firestore, in: context).encoded
+                _ = await commit.perform(on: FunctionBackends(documents: firestore), in: context).encoded
+                _ = await DocumentRequest.rollback(id).perform(on: FunctionBackends(documents: firestore), in: context)
+                    .encoded
             }
             await firestore.shutdown()
             #expect(!transport.isExceeded, "seed \(seed)")

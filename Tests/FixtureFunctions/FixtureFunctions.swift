@@ -37,6 +37,7 @@ struct FixtureFunctions: FunctionBundle {
         userListeners
         userChecks
         userManagers
+        databaseFunctions
         senders
         stamp
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }

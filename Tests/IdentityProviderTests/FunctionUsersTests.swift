@@ -38,7 +38,7 @@ import UserStore
                 },
                 configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
                 now: { TestIssuer.start }),
-            documents: documents, address: { "https://auth.example.com" })
+            address: { "https://auth.example.com" })
         try documents.start()
     }
 
@@ -59,9 +59,13 @@ import UserStore
         guard case .began(let id, _) = try await documents.begin(.readWrite(retrying: nil), in: context) else {
             throw DocumentError(.internal, "no transaction")
         }
+        let part: FunctionUsers.Part
+        do throws(UserFailure) { part = try await users.part(changes, in: context) } catch { return .failure(error) }
         return await withCheckedContinuation { continuation in
-            users.commit(changes, with: [], transaction: id, completing: nil, effects: [], in: context) {
-                continuation.resume(returning: $0)
+            documents.commit(
+                [], transaction: id, completing: nil, effects: [], beside: { [part.make()] }, in: context
+            ) { result in
+                continuation.resume(returning: result.mapError { part.refusal ?? .failed($0) })
             }
         }
     }

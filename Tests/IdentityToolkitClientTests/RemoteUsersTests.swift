@@ -162,19 +162,6 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
         #expect(google.seen.isEmpty)
     }
 
-    @Test func transactionsAreRefusedWithASentence() async throws {
-        let google = ScriptedGoogle([:])
-        let users = try Self.remote(google)
-        let result = await withCheckedContinuation { continuation in
-            users.commit(
-                UserChanges(), with: [], transaction: TransactionID(rawValue: 1), completing: nil, effects: [],
-                in: OperationContext()
-            ) { continuation.resume(returning: $0) }
-        }
-        #expect(result == .failure(.failed(RemoteUsers.noTransactions)))
-        #expect(google.seen.isEmpty)
-    }
-
     // MARK: An emulator
 
     @Test func anEmulatorIsReachedAsItsOwner() async throws {

@@ -1,5 +1,6 @@
 import NIOCore
 @testable import RealtimeAPI
+import RealtimeHashing
 import RealtimeModel
 import Sharing
 import StrictJSON

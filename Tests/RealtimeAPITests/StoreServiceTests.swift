@@ -2,6 +2,7 @@ import CommitPipeline
 import DocumentModel
 import Foundation
 import Logging
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import SecurityRules

@@ -1,4 +1,6 @@
+import RealtimeHashing
 import RealtimeModel
+import RealtimeTesting
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import RealtimeModel
+import RealtimeTesting
 import Testing
 
 struct RealtimePathTests {

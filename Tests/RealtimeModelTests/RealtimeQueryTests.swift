@@ -1,5 +1,6 @@
 import RealtimeModel
 import StrictJSON
+import RealtimeTesting
 import TestSupport
 import Testing
 

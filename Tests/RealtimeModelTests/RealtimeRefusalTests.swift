@@ -1,5 +1,6 @@
 import RealtimeModel
 import StrictJSON
+import RealtimeTesting
 import Testing
 
 /// Each refusal has an error of its own, with the place.

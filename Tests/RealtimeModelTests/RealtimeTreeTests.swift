@@ -1,5 +1,7 @@
+import RealtimeHashing
 import RealtimeModel
 import StrictJSON
+import RealtimeTesting
 import TestSupport
 import Testing
 
@@ -151,12 +153,12 @@ private struct FlatModel {
     var text: String { text(at: []) }
 
     private func text(at path: [String]) -> String {
-        if let leaf = leaves[path] { return RealtimeModelTests.text(RealtimeNode(leaf.leaf, priority: leaf.priority)) }
+        if let leaf = leaves[path] { return RealtimeTesting.text(RealtimeNode(leaf.leaf, priority: leaf.priority)) }
         let names = Set(leaves.keys.filter { $0.count > path.count && $0.starts(with: path) }.map { $0[path.count] })
         if names.isEmpty { return "null" }
         var members = keys(Array(names)).sorted().map { "\"\($0.string)\":\(text(at: path + [$0.string]))" }
         if let priority = priorities[path] {
-            members.append("\".priority\":\(RealtimeModelTests.text(RealtimeNode(priority.leaf)))")
+            members.append("\".priority\":\(RealtimeTesting.text(RealtimeNode(priority.leaf)))")
         }
         return "{\(members.joined(separator: ","))}"
     }

@@ -1,5 +1,6 @@
 import RealtimeModel
 import StrictJSON
+import RealtimeTesting
 import Testing
 
 /// Values as clients write and read them.

@@ -1,4 +1,5 @@
 import StrictJSON
+import RealtimeTesting
 import Testing
 
 @testable import RealtimeModel

@@ -202,4 +202,22 @@ struct StagingTests {
         #expect(below.node == RealtimeNode(.number(3)))
         try await fixture.close()
     }
+
+    /// However many places a large value changes, the others wait for a bounded number of bytes: the listeners that are left
+    /// end, and come back.
+    @Test(.endsHangs) func manyListenersOfALargeValueAreNotAllReadForAtOnce() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxReloadedBytes = 100
+        let fixture = try RealtimeFixture(configuration: configuration)
+        let keys = (0..<50).map { "k\($0)" }
+        var views: [ListenerView] = []
+        for key in keys { views.append(await ListenerView(fixture.store, try RealtimePath("a/\(key)"))) }
+        let json = "{" + keys.map { "\"\($0)\":\"0123456789\"" }.joined(separator: ",") + "}"
+        try await fixture.commit(try Self.set(try await staged(json, fixture)))
+        let node = RealtimeNode(.string("0123456789"))
+        let reloaded = views.filter { $0.node == node }
+        #expect((1...10).contains(reloaded.count))
+        #expect(views.count { $0.failure?.code == .tooLarge } == keys.count - reloaded.count)
+        try await fixture.close()
+    }
 }

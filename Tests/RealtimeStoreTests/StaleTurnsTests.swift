@@ -1,3 +1,4 @@
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import StoreTestSupport

@@ -75,7 +75,7 @@ package final class CountUp: CommitPart {
         self.counters = counters
     }
 
-    package func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+    package func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
         next = (counters.value(name) ?? 0) + 1
         guard next <= 3 else { throw DocumentError(.failedPrecondition, "\(name) is full") }
     }

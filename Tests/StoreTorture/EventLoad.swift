@@ -42,7 +42,7 @@ package final class EventLoad: Sendable {
         self.name = name
         self.seed = seed
         self.acknowledged = acknowledged
-        let (created, written) = (DocumentEventType.created, DocumentEventType.written)
+        let (created, written) = (ChangeEventType.created, ChangeEventType.written)
         let orders = try DocumentPattern("orders/{id}")
         store.routeEvents(
             by: EventRoutes(

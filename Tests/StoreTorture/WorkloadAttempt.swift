@@ -43,7 +43,8 @@ struct WorkloadAttempt {
     private mutating func read(
         _ request: (ReadConsistency) -> DocumentRequest
     ) async throws(DocumentError) -> DocumentResponse {
-        let response = await request(ReadConsistency(transaction: transaction)).perform(on: store, in: context)
+        let response = await request(ReadConsistency(transaction: transaction)).perform(
+            on: FunctionBackends(documents: store), in: context)
         switch response {
         case .failed(let error): throw error
         case .documents(_, let time), .results(_, let time), .aggregated(_, let time):

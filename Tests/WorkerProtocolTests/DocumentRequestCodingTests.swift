@@ -31,9 +31,15 @@ struct DocumentRequestCodingTests {
             .claim(key: "", .once), .settle([1]), .settle(nil),
             .descendants(Descendants(parent: path, collectionID: "é", after: path, limit: 7)),
             .users(UserRequest(.lookUp, body: [1])),
-            .commitUsers(
-                UserChanges(
-                    expectations: [.init(lookup: [1], answer: [2, 3])], writes: [UserRequest(.create, body: [4])]),
+            .database(DatabaseRequest(.get, instance: "é", target: "a/b", query: [1], observation: 3)),
+            .database(DatabaseRequest(.set, target: "a", value: [1, 2], ifHash: "")),
+            .commitAll(
+                TransactionChanges(
+                    users: UserChanges(
+                        expectations: [.init(lookup: [1], answer: [2, 3])], writes: [UserRequest(.create, body: [4])]),
+                    database: DatabaseChanges(
+                        expectations: [.init(DatabaseRequest(.get, target: "a"), hash: "h", version: .max)],
+                        writes: [DatabaseRequest(.update, value: [1])])),
                 [write], transaction: id, completing: [1], effects: [.deleteTask("t", queue: "q")]),
         ]
         for request in requests { #expect(try DocumentRequest(decoding: request.encoded) == request) }

@@ -5,6 +5,7 @@ package import NIOCore
 package import NIOEmbedded
 import Logging
 import TokenVerification
+import WorkerProtocol
 package import Workers
 
 /// A gateway in process: embedded connections in front of it, scripted workers behind it, and time that a test moves.
@@ -61,7 +62,7 @@ package final class GatewayRing {
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
-        services = InvocationServices(documents: documents, limits: limits, decodeLarge: { $0() })
+        services = InvocationServices(FunctionBackends(documents: documents), limits: limits, decodeLarge: { $0() })
         let invocations = InvocationLoop(index: 0, eventLoop: loop, idSource: InvocationIDSource())
         let logger = Logger(label: "gateway")
         for manifest in functions {

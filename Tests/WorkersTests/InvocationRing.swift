@@ -23,7 +23,8 @@ final class InvocationRing {
     ) {
         processes = ScriptedProcesses(loop: eventLoop)
         services = InvocationServices(
-            documents: documents, decodeLarge: { $0() }, recordCalls: recordCalls, recordsAllCalls: recordsAllCalls)
+            FunctionBackends(documents: documents), decodeLarge: { $0() }, recordCalls: recordCalls,
+            recordsAllCalls: recordsAllCalls)
         loop = InvocationLoop(index: 0, eventLoop: eventLoop, idSource: InvocationIDSource())
         let manifest = FunctionManifest(
             name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: timeoutSeconds, cpu: 1,

@@ -1,4 +1,5 @@
 import NIOCore
+import RealtimeHashing
 import RealtimeModel
 
 /// A client that adds 1 to a number by transactions, one after the other, as SDKs do: it listens to the path, writes on

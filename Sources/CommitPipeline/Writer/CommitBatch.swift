@@ -101,7 +101,7 @@ package final class CommitBatch {
         // Read once: all events of a commit are delivered by the same routes.
         let routes = routes()
         let version = versions.next(at: now)
-        for part in commit.parts { try part.prepare(commit, version: version, in: self) }
+        for part in commit.parts { try part.prepare(commit, version: version, by: routes, in: self) }
         try outbox.check(commit.effects, by: routes, commit.context, at: now)
         do {
             for part in commit.parts { try part.apply(version: version, in: self, to: writer) }

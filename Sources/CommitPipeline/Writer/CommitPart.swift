@@ -34,9 +34,11 @@ package protocol CommitPart: AnyObject {
 
     /// Computes the changes without writing anything.
     ///
-    /// - Parameter version: the version that the commit gets.
+    /// - Parameters:
+    ///   - version: the version that the commit gets.
+    ///   - routes: those by which the commit's events are delivered.
     /// - Throws: `DocumentError` to refuse the commit, `StorageError` if the batch can't go on.
-    func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws
+    func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws
 
     /// Stores the changes. A part that has changed anything claims the version.
     ///

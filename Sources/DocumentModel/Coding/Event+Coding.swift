@@ -26,6 +26,9 @@ extension Event {
         case .custom(let event):
             writer.write(byte: 4)
             writer.write(event)
+        case .reference(let change):
+            writer.write(byte: 5)
+            writer.write(change)
         }
         return writer.bytes
     }
@@ -63,6 +66,7 @@ extension Event {
         case 2: content = .schedule(job: try reader.string(), isManual: try reader.bool())
         case 3: content = .task(try reader.task())
         case 4: content = .custom(try reader.cloudEvent())
+        case 5: content = .reference(try reader.referenceChange())
         case let tag: throw DecodingFailure("unknown event content tag \(tag)")
         }
         try reader.finish()
@@ -143,6 +147,17 @@ extension ByteWriter {
         write(blob: event.data)
     }
 
+    fileprivate mutating func write(_ change: ReferenceChange) {
+        write(change.instance)
+        write(change.path)
+        write(optional: change.before) { $0.write(blob: $1) }
+        write(change.settings) { writer, setting in
+            writer.write(setting.target)
+            writer.write(optional: setting.value) { $0.write(blob: $1) }
+        }
+        write(change.existsAfter)
+    }
+
     private mutating func write(_ texts: [String: String]) {
         write(texts.sorted { $0.key < $1.key }) {
             $0.write($1.key)
@@ -168,6 +183,16 @@ extension ByteReader {
             dispatchDeadline: try optional { reader throws(DecodingFailure) in
                 Int(truncatingIfNeeded: try reader.signed())
             })
+    }
+
+    fileprivate mutating func referenceChange() throws(DecodingFailure) -> ReferenceChange {
+        ReferenceChange(
+            instance: try string(), path: try string(),
+            before: try optional { reader throws(DecodingFailure) in try reader.blob() },
+            settings: try list { reader throws(DecodingFailure) in
+                ReferenceChange.Setting(
+                    try reader.string(), try reader.optional { reader throws(DecodingFailure) in try reader.blob() })
+            }, existsAfter: try bool())
     }
 
     fileprivate mutating func cloudEvent() throws(DecodingFailure) -> CloudEvent {

@@ -20,6 +20,20 @@ package struct DocumentPattern: Hashable, Sendable {
     /// - Throws: `Problem` with what is wrong and what to write instead.
     package init(_ text: String) throws(Problem) {
         let text = text.withoutOuterSlashes
+        let segments = try Self.segments(of: text)
+        let manyCount = segments.count { $0.isMany }
+        guard manyCount <= 1 else {
+            throw Problem(description: "the pattern \"\(text)\" has more than one ** wildcard")
+        }
+        guard manyCount == 1 || segments.count % 2 == 0 else {
+            throw Problem(
+                description: "the pattern \"\(text)\" names a collection; a document's has an even number of segments")
+        }
+        self.segments = segments
+    }
+
+    /// - Parameter text: without a slash at either end.
+    static func segments(of text: String) throws(Problem) -> [Segment] {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard !text.isEmpty, !parts.contains(where: \.isEmpty) else {
             throw Problem(description: "the pattern \"\(text)\" has an empty segment; write users/{userID}")
@@ -30,15 +44,7 @@ package struct DocumentPattern: Hashable, Sendable {
         for name in segments.compactMap(\.name) where !names.insert(name).inserted {
             throw Problem(description: "the pattern \"\(text)\" captures {\(name)} twice")
         }
-        let manyCount = segments.count { $0.isMany }
-        guard manyCount <= 1 else {
-            throw Problem(description: "the pattern \"\(text)\" has more than one ** wildcard")
-        }
-        guard manyCount == 1 || segments.count % 2 == 0 else {
-            throw Problem(
-                description: "the pattern \"\(text)\" names a collection; a document's has an even number of segments")
-        }
-        self.segments = segments
+        return segments
     }
 
     private static func segment(_ text: Substring, of pattern: String) throws(Problem) -> Segment {

@@ -7,6 +7,8 @@ package struct Event: Hashable, Sendable {
         case schedule(job: String, isManual: Bool)
         case task(TaskDraft)
         case custom(CloudEvent)
+        /// A node of the Realtime Database before and after a commit.
+        case reference(ReferenceChange)
     }
 
     package var id: EventID

@@ -4,12 +4,12 @@ package import DocumentModel
 /// A function that is called when documents that match a pattern change.
 package struct DocumentTrigger: Hashable, Sendable {
     package var function: String
-    package var kind: DocumentEventType
+    package var kind: ChangeEventType
     package var pattern: DocumentPattern
     /// Whether the changes of one document are delivered one at a time, in the order of their commits.
     package var isOrdered: Bool
 
-    package init(function: String, kind: DocumentEventType, pattern: DocumentPattern, isOrdered: Bool = false) {
+    package init(function: String, kind: ChangeEventType, pattern: DocumentPattern, isOrdered: Bool = false) {
         self.function = function
         self.kind = kind
         self.pattern = pattern

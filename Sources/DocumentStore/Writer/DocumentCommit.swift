@@ -64,7 +64,7 @@ final class DocumentCommit: CommitPart {
         return transaction?.completion
     }
 
-    func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+    func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
         if let transaction, !(writes.isEmpty && commit.effects.isEmpty && commit.parts.count == 1) {
             if transaction.isReadOnly { throw DocumentError.invalidArgument("a read-only transaction can't write") }
             // A read-only transaction has seen one state, and needs no validation beyond that.

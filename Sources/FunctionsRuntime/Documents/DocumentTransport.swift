@@ -125,6 +125,7 @@ extension DocumentError {
             case .keyReused: "the refusal of a key"
             case .users: "an answer about users"
             case .usersRefused(let message): "the refusal \(message)"
+            case .database: "an answer of the Realtime Database"
             case .failed: "a failure"
             }
         return DocumentError(.internal, "the store responded to \(operation) with \(found)")

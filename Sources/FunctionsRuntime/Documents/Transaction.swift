@@ -1,6 +1,7 @@
 package import DocumentModel
 import Synchronization
 import UserModel
+import WorkerProtocol
 
 /// A serializable set of reads and writes: its writes are all stored, consistent with its reads, or none is.
 ///
@@ -18,8 +19,10 @@ public final class Transaction: Sendable {
         var phase = Phase.reading
         /// Tasks and events that the commit causes.
         var effects: [Effect] = []
-        /// The users that it has read and changes.
-        var users = UserChanges()
+        /// What it has read of the Realtime Database.
+        var databaseReads: [(request: DatabaseRequest, json: [UInt8])] = []
+        /// What it has read and changes beside documents.
+        var changes = TransactionChanges()
         /// The abort of a read: the attempt is lost even if the body catches the error.
         var lost: DocumentError?
         var documents: [DocumentPath: DocumentModel.Document?] = [:]
@@ -50,7 +53,7 @@ public final class Transaction: Sendable {
     struct End {
         var writes: [Write] = []
         var effects: [Effect]
-        var users: UserChanges
+        var changes: TransactionChanges
         var lost: DocumentError?
     }
 
@@ -58,7 +61,7 @@ public final class Transaction: Sendable {
     func end() -> End {
         state.withLock { state in
             defer { state.phase = .ended }
-            var end = End(effects: state.effects, users: state.users, lost: state.lost)
+            var end = End(effects: state.effects, changes: state.changes, lost: state.lost)
             if case .writing(let writes) = state.phase { end.writes = writes }
             return end
         }
@@ -126,19 +129,48 @@ public final class Transaction: Sendable {
     func read(_ request: UserRequest) async throws -> [UInt8] {
         guard !isReadOnly else { throw DocumentError.usersInReadOnly }
         let known = try prepareRead { state in
-            state.users.expectations.first { $0.lookup == request.body }?.answer
+            state.changes.users.expectations.first { $0.lookup == request.body }?.answer
         }
         if let known { return known }
         let answer = try await firestore.transport.users(request)
         state.withLock { state in
             // Another task may have read the same meanwhile; the commit compares both.
-            state.users.expectations.append(.init(lookup: request.body, answer: answer))
+            state.changes.users.expectations.append(.init(lookup: request.body, answer: answer))
         }
         return answer
     }
 
     /// Buffers a change of users for the commit.
     func buffer(_ request: UserRequest) throws(DocumentError) {
+        try change { $0.users.writes.append(request) }
+    }
+
+    // MARK: Realtime Database
+
+    /// Reads what exists. The commit is refused if the same read would find something else then.
+    func read(_ request: DatabaseRequest) async throws(DocumentError) -> [UInt8] {
+        guard !isReadOnly else { throw .databaseInReadOnly }
+        let known = try prepareRead { state in
+            state.databaseReads.first { $0.request == request }?.json
+        }
+        if let known { return known }
+        let response = try await firestore.transport.send(.database(request))
+        guard case .database(.value(let json, let hash, let version)) = response else {
+            throw .unexpected(response, to: "the database")
+        }
+        state.withLock { state in
+            state.databaseReads.append((request, json))
+            state.changes.database.expectations.append(.init(request, hash: hash, version: version))
+        }
+        return json
+    }
+
+    /// Buffers a change of the Realtime Database for the commit.
+    func buffer(_ request: DatabaseRequest) throws(DocumentError) {
+        try change { $0.database.writes.append(request) }
+    }
+
+    private func change(_ change: (inout TransactionChanges) -> Void) throws(DocumentError) {
         guard !isReadOnly else { throw .writeInReadOnly }
         let isOpen = state.withLock { state in
             switch state.phase {
@@ -146,7 +178,7 @@ public final class Transaction: Sendable {
             case .writing: break
             case .ended: return false
             }
-            state.users.writes.append(request)
+            change(&state.changes)
             return true
         }
         guard isOpen else { throw .transactionEnded }
@@ -184,6 +216,9 @@ extension DocumentError {
 
     static let usersInReadOnly = DocumentError(
         .failedPrecondition, "a read-only transaction sees documents only; read users before it")
+
+    static let databaseInReadOnly = DocumentError(
+        .failedPrecondition, "a read-only transaction sees documents only; read the Realtime Database before it")
 
     static let readAfterWrite = DocumentError(
         .failedPrecondition, "reads must come before writes in a transaction; move this read before the first write")

@@ -95,10 +95,10 @@ package struct TransactionRunner: Sendable {
     ) async throws -> Attempt<Result> {
         do {
             let request: DocumentRequest =
-                end.users.isEmpty
+                end.changes.isEmpty
                 ? .commit(end.writes, transaction: transaction, completing: answer, effects: end.effects)
-                : .commitUsers(
-                    end.users, end.writes, transaction: transaction, completing: answer, effects: end.effects)
+                : .commitAll(
+                    end.changes, end.writes, transaction: transaction, completing: answer, effects: end.effects)
             let response = try await firestore.transport.send(request)
             switch response {
             case .committed(let committed): return .ended(.committed(result, committed))

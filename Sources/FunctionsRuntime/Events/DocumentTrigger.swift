@@ -9,7 +9,7 @@ struct DocumentTrigger: Sendable {
     /// Empty if the pattern is invalid, in which case the bundle doesn't start.
     private let table: DocumentPatternTable<Void>
 
-    init(_ type: DocumentEventType, _ pattern: String, _ options: FunctionOptions) {
+    init(_ type: ChangeEventType, _ pattern: String, _ options: FunctionOptions) {
         manifest = TriggerManifest.DocumentTrigger(
             eventType: type, document: pattern, retry: options.retry?.ofEvents, isOrdered: options.isOrdered,
             hasAuthContext: options.hasAuthContext)

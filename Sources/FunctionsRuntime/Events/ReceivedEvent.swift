@@ -68,6 +68,7 @@ extension Event.Content {
         case .schedule(let job, _): "a run of \(job)"
         case .task(let task): "a task for \(task.queue)"
         case .custom(let event): "an event of type \(event.type)"
+        case .reference(let change): "a change of /\(change.path)"
         }
     }
 }

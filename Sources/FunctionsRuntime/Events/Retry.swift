@@ -71,7 +71,7 @@ extension Retry {
     /// Why it can't apply to a kind of function; nil if it can.
     func problem(of trigger: TriggerManifest) -> String? {
         switch trigger {
-        case .document, .event:
+        case .document, .reference, .event:
             if doublings != nil { return "delays of retried events double until the longest one; leave doublings out" }
             return whole(("for", age))
         case .task: return whole(("for", age))

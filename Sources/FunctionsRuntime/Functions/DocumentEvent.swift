@@ -26,13 +26,7 @@ public struct DocumentEvent<Payload: Sendable>: FunctionInput {
     /// The text that a wildcard of the pattern matches: `try event.parameter("userID")`.
     ///
     /// - Throws: If the pattern has no such wildcard: the event is a dead letter, whose error names the pattern's.
-    public func parameter(_ name: String) throws -> String {
-        guard let text = params[name] else {
-            throw PermanentFailure(
-                "there is no parameter \"\(name)\": the pattern has \(params.keys.sorted().joined(separator: ", "))")
-        }
-        return text
-    }
+    public func parameter(_ name: String) throws -> String { try params.parameter(name) }
 
     public var context: FunctionContext { received.context }
 

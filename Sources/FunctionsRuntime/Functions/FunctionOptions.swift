@@ -25,6 +25,7 @@ package struct FunctionOptions: Sendable {
     var idempotency = Idempotency()
     package var isOrdered = false
     package var hasAuthContext = false
+    package var instance = "*"
     package var maxConcurrentDispatches = 1000
     package var maxDispatchesPerSecond = 500.0
     package var timeZone = "UTC"
@@ -61,6 +62,8 @@ public enum FunctionKind {
     public enum Callable<Input>: CallableFunctionKind {}
     public enum HTTP {}
     public enum Document: RetriedFunctionKind {}
+    /// Of the Realtime Database.
+    public enum Reference: RetriedFunctionKind {}
     public enum Schedule: RetriedFunctionKind {}
     public enum TaskQueue: RetriedFunctionKind {}
     public enum Event: RetriedFunctionKind {}
@@ -79,6 +82,7 @@ public protocol RetriedFunctionKind {}
 public typealias CallableOption<Input> = FunctionOption<FunctionKind.Callable<Input>>
 public typealias HTTPOption = FunctionOption<FunctionKind.HTTP>
 public typealias DocumentOption = FunctionOption<FunctionKind.Document>
+public typealias ReferenceOption = FunctionOption<FunctionKind.Reference>
 public typealias ScheduleOption = FunctionOption<FunctionKind.Schedule>
 public typealias TaskQueueOption = FunctionOption<FunctionKind.TaskQueue>
 public typealias EventOption = FunctionOption<FunctionKind.Event>

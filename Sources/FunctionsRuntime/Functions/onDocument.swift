@@ -75,7 +75,7 @@ public func onDocumentWritten(
 }
 
 func trigger(
-    _ type: DocumentEventType, _ name: String, _ document: String, _ options: [DocumentOption],
+    _ type: ChangeEventType, _ name: String, _ document: String, _ options: [DocumentOption],
     _ handler: @escaping @Sendable (DocumentTrigger) -> EventHandler
 ) -> Function {
     Function(name, options) { options in

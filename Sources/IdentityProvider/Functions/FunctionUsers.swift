@@ -1,5 +1,5 @@
+package import CommitPipeline
 package import DocumentModel
-package import DocumentStore
 import HTTPTypes
 import StrictJSON
 import Synchronization
@@ -12,16 +12,11 @@ import UserStore
 /// delivery's lease, like its documents.
 package struct FunctionUsers: UserBackend {
     private let toolkit: IdentityToolkit
-    private let documents: DocumentStore
     /// Where clients reach sign-in, for links; such as `http://127.0.0.1:9099`.
     private let address: @Sendable () -> String
 
-    /// - Parameter documents: on the same commit pipeline as the toolkit's users.
-    package init(
-        _ toolkit: IdentityToolkit, documents: DocumentStore, address: @escaping @Sendable () -> String
-    ) {
+    package init(_ toolkit: IdentityToolkit, address: @escaping @Sendable () -> String) {
         self.toolkit = toolkit
-        self.documents = documents
         self.address = address
     }
 
@@ -57,25 +52,26 @@ package struct FunctionUsers: UserBackend {
         return try JSONValue.object(answer).serialized()
     }
 
-    package func commit(
-        _ changes: UserChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
-        effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
-    ) {
-        Task {
-            let change: PreparedUserChange
-            do {
-                try changes.check()
-                try Self.check(context)
-                change = try await prepared(changes, context)
-            } catch {
-                return completion(.failure(UserFailure(error)))
-            }
-            documents.commit(
-                writes, transaction: transaction, completing: completing, effects: effects,
-                beside: { [users = toolkit.users] in [users.part { try change.run(in: $0) }] }, in: context
-            ) { result in
-                completion(result.mapError { change.refusal ?? .failed($0) })
-            }
+    /// The users' part of a transaction's commit.
+    package struct Part: Sendable {
+        fileprivate let change: PreparedUserChange
+        fileprivate let users: UserStore
+
+        /// Made on the writer's thread.
+        package func make() -> any CommitPart { users.part { [change] in try change.run(in: $0) } }
+
+        /// Why Identity Toolkit's rules have refused it; nil if they haven't.
+        package var refusal: UserFailure? { change.refusal }
+    }
+
+    /// Checks and prepares what a transaction has read and changes.
+    package func part(_ changes: UserChanges, in context: OperationContext) async throws(UserFailure) -> Part {
+        do {
+            try changes.check()
+            try Self.check(context)
+            return Part(change: try await prepared(changes, context), users: toolkit.users)
+        } catch {
+            throw UserFailure(error)
         }
     }
 

@@ -273,6 +273,7 @@ final class DataExchange: ValueStreamOwner {
         guard !hasLeft else { return leaveGate() }
         var options = request.options
         options.wantsHash = request.ifMatch != nil || request.wantsETag
+        options.cancellation = cancellation
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         database.write(write, options, as: principal, for: connection.client) { [queue] result in

@@ -1,3 +1,4 @@
+package import RealtimeHashing
 package import RealtimeModel
 
 /// What a listen asks for.

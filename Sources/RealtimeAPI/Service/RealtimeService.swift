@@ -1,3 +1,4 @@
+package import DocumentModel
 package import RealtimeModel
 
 /// The databases behind the wire: a store with its rules.
@@ -115,7 +116,7 @@ package enum RealtimeStaging {
 }
 
 /// How a write is made.
-package struct RealtimeWriteOptions: Hashable, Sendable {
+package struct RealtimeWriteOptions: Sendable {
     /// Nil for what the database's setting says.
     package var sizeLimit: WriteSizeLimit?
     /// Whether functions aren't triggered. Only admins may ask for it.
@@ -124,6 +125,8 @@ package struct RealtimeWriteOptions: Hashable, Sendable {
     package var wantsHash = false
     /// Whether the changes are wanted as they were committed.
     package var wantsChanges = false
+    /// Cancelled once the client has left. A large value isn't written then; what was sent of small ones is.
+    package var cancellation: OperationCancellation?
 
     package init() {}
 }

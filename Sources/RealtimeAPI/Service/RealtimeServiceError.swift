@@ -24,6 +24,8 @@ package enum RealtimeServiceError: Error, Hashable, Sendable {
     case invalidSetting(String)
     /// A write takes longer than the time that its sender allows.
     case writeTooSlow
+    /// A write would call more functions, or with larger events, than it may; a sentence.
+    case triggerLimit(String)
     /// In production, the configuration doesn't name the database.
     case unknownDatabase(String)
     /// The connection has as many listens as the limit allows.
@@ -72,7 +74,7 @@ extension RealtimeServiceError {
         case .tooMuchToWrite: "write_too_big"
         case .unavailable: "unavailable"
         case .invalid, .query, .tooManyNodes, .writeTooSlow, .unknownDatabase, .tooManyListens, .rules,
-            .unknownRequest, .invalidSetting, .failed:
+            .unknownRequest, .invalidSetting, .triggerLimit, .failed:
             "failed"
         }
     }
@@ -96,7 +98,9 @@ extension RealtimeServiceError {
         case .unverifiedApp: "The app has no valid App Check token."
         case .rules(let problem): problem.text
         case .unknownRequest(let name): "There is no request \"\(name.excerpt)\"."
-        case .invalidSetting(let sentence), .unavailable(let sentence), .failed(let sentence): sentence
+        case .invalidSetting(let sentence), .triggerLimit(let sentence), .unavailable(let sentence),
+            .failed(let sentence):
+            sentence
         }
     }
 
@@ -109,7 +113,7 @@ extension RealtimeServiceError {
         case .unavailable: 503
         case .failed: 500
         case .invalid, .query, .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .tooManyListens, .rules,
-            .unknownRequest, .invalidSetting:
+            .unknownRequest, .invalidSetting, .triggerLimit:
             400
         }
     }

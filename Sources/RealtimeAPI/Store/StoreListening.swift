@@ -1,4 +1,5 @@
 import DocumentModel
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import Synchronization

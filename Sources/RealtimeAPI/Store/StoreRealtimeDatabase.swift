@@ -1,6 +1,7 @@
 import CommitPipeline
 import DocumentModel
 import Logging
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import SecurityRules
@@ -151,12 +152,15 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         _ query: RealtimeQuery?, _ path: RealtimePath, _ state: RealtimeSnapshot
     ) -> RealtimeServiceError? {
         guard let query, !state.isIndexed(query, at: path) else { return nil }
-        if unindexed.insert(query, at: path) {
-            shared.logger.notice(
-                "a query has no index: add \".indexOn\": \"\(query.index.name)\" at its path to the rules",
-                metadata: ["database.name": "\(name)", "database.path": "\(path)"])
-        }
+        note(query, withoutIndexAt: path)
         return .query(.indexNotDefined(index: query.index.name, path: path))
+    }
+
+    func note(_ query: RealtimeQuery, withoutIndexAt path: RealtimePath) {
+        guard unindexed.insert(query, at: path) else { return }
+        shared.logger.notice(
+            "a query has no index: add \".indexOn\": \"\(query.index.name)\" at its path to the rules",
+            metadata: ["database.name": "\(name)", "database.path": "\(path)"])
     }
 
     static func flattened<Success>(
@@ -215,7 +219,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         // Hashing takes as long as the value is large.
         request.isAnsweredAtOnce = { !options.wantsHash && !client.hasListened }
         store.commit(
-            request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
+            request, in: context(of: principal, options), sequence: client.writes,
             of: writer(write, principal, client)
         ) { [self] result in
             switch result {
@@ -261,38 +265,62 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         }
     }
 
-    /// Writes a staged value. What is wanted of it is read before, since it may be changed right after.
+    /// Writes a staged value.
     private func write(
         _ write: RealtimeWrite, _ staged: StagedValue, _ options: RealtimeWriteOptions, _ principal: RealtimePrincipal,
         _ client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
-        let (spool, holder) = (shared.spool, holder(principal, client))
         let caller = caller(principal, client) ?? Self.admins
-        store.read(staged, of: .client(caller)) { state in
+        var commit = commit(write, as: principal)
+        commit.client = client.id
+        var context = context(of: principal, options)
+        context.cancellation = options.cancellation
+        let (request, operation) = (commit, context)
+        @Sendable func fail(_ failure: RealtimeFailure) {
+            completion(.failure(RealtimeServiceError(failure, of: name)))
+        }
+        // First, so that nothing is read for a client that may not write.
+        store.check(request, of: .clientCommit(caller)) { [self] result in
+            if case .failure(let failure) = result { return fail(failure) }
+            read(staged, options, holder(principal, client), of: .client(caller)) { [self] result in
+                switch result {
+                case .failure(let failure): fail(failure)
+                case .success(let written):
+                    store.commit(request, in: operation, sequence: client.writes, of: .clientCommit(caller)) { result in
+                        switch result {
+                        case .failure(let failure): fail(failure)
+                        case .success: completion(.success(written))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads what is wanted of a staged value. That is before it is written, since it may be changed right after.
+    private func read(
+        _ staged: StagedValue, _ options: RealtimeWriteOptions, _ holder: MemoryBudget.Holder, of caller: ReadCaller,
+        _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeFailure>) -> Void
+    ) {
+        guard options.wantsHash || options.wantsChanges else { return completion(.success(RealtimeWritten())) }
+        let (spool, cancellation) = (shared.spool, options.cancellation ?? OperationCancellation())
+        store.read(staged, of: caller) { state in
             var written = RealtimeWritten()
             if options.wantsHash { written.hash = try state.hash(at: staged.path) }
             if options.wantsChanges {
-                written.content = try spool.collect(for: holder, until: OperationCancellation()) { receive in
+                written.content = try spool.collect(for: holder, until: cancellation) { receive in
                     try state.writeJSON(at: staged.path, as: .written, receive)
                 }
             }
             return written
-        } completion: { [self] result in
-            let written: RealtimeWritten
-            switch result {
-            case .success(let read): written = read
-            case .failure(let failure): return completion(.failure(RealtimeServiceError(failure, of: name)))
-            }
-            var request = commit(write, as: principal)
-            request.client = client.id
-            store.commit(
-                request, in: OperationContext(auth: EventAuth(principal)), sequence: client.writes,
-                of: .clientCommit(caller)
-            ) { [name] result in
-                completion(result.map { _ in written }.mapError { RealtimeServiceError($0, of: name) })
-            }
+        } completion: {
+            completion($0)
         }
+    }
+
+    private func context(of principal: RealtimePrincipal, _ options: RealtimeWriteOptions) -> OperationContext {
+        OperationContext(auth: EventAuth(principal), firesEvents: !options.disablesTriggers)
     }
 
     private func mayRead(
@@ -315,6 +343,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         // It may be another one when the writer makes it.
         if case .open = access { request.isCheckQuick = true }
         request.checkGeneration = { [self] in rules.withLock { $0.generation } }
+        request.triggerLimits = settings.withLock { $0.triggerLimits }
         return request
     }
 
@@ -347,6 +376,7 @@ extension RealtimeServiceError {
             case .tooLarge: .tooMuchToRead
             case .tooManyNodes: .tooManyNodes
             case .tooManyRows: .writeTooSlow
+            case .triggerLimit: .triggerLimit(failure.message)
             case .unknownNamespace: .unknownDatabase(database)
             case .unavailable: .unavailable(failure.message)
             case .invalid, .damaged, .internal: .failed(failure.message)

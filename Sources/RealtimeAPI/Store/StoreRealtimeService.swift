@@ -1,5 +1,5 @@
 package import Logging
-import RealtimeModel
+package import RealtimeModel
 package import RealtimeStore
 package import SecurityRules
 import Sharing
@@ -56,8 +56,10 @@ package final class StoreRealtimeService: RealtimeService {
             guard let database = state.withLock({ $0.databases[name] }) else { continue }
             database.restore(source)
         }
-        for (name, limit) in try await shared.store.settings(StoreRealtimeDatabase.writeSizeLimitSetting) {
-            state.withLock { $0.databases[name] }?.restore(writeSizeLimit: limit)
+        for setting in RealtimeSetting.allCases {
+            for (name, json) in try await shared.store.settings(setting.rawValue) {
+                state.withLock { $0.databases[name] }?.restore(setting, json)
+            }
         }
     }
 
@@ -125,6 +127,16 @@ package final class StoreRealtimeService: RealtimeService {
     /// How often the rules of a database have decided what, since they were loaded; nil if it has none, or in production.
     package func coverage(of name: String) -> DatabaseRulesCoverage? {
         state.withLock { $0.databases[name] }?.coverage
+    }
+
+    /// What the events of a write to a database may be.
+    package func triggerLimits(of name: String) -> TriggerLimits {
+        state.withLock { $0.databases[name] }?.settings.withLock { $0.triggerLimits } ?? .strict
+    }
+
+    /// Notes that a query of a function has no index.
+    package func note(_ query: RealtimeQuery, withoutIndexAt path: RealtimePath, in name: String) {
+        state.withLock { $0.databases[name] }?.note(query, withoutIndexAt: path)
     }
 
     /// What the rules of a database lack for the queries that were seen since they were loaded, a sentence each.

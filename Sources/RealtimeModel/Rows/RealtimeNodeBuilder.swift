@@ -10,7 +10,7 @@ package struct RealtimeNodeBuilder: RealtimeRowReceiver {
     private var open: [Object] = []
     private var root: RealtimeNode?
     /// Whether there was a priority of an object without children, which doesn't exist.
-    private(set) var hasDroppedPriority = false
+    package private(set) var hasDroppedPriority = false
 
     package init() {}
 

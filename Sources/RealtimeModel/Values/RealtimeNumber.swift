@@ -49,7 +49,7 @@ package struct RealtimeNumber: Hashable, Sendable {
     }
 
     /// The 16 hexadecimal digits of the double, most significant first: the form in hashes.
-    func appendDigits(to bytes: inout [UInt8]) {
+    package func appendDigits(to bytes: inout [UInt8]) {
         let pattern = double.bitPattern
         for shift in stride(from: 60, through: 0, by: -4) {
             let digit = UInt8(truncatingIfNeeded: pattern >> UInt64(shift)) & 15

@@ -1,8 +1,8 @@
 /// Compares strings as the Realtime Database does. Swift's `==` treats canonically equivalent strings as equal, and `<`
 /// follows their normal forms.
-enum RealtimeText {
+package enum RealtimeText {
     /// Whether both strings have the same bytes.
-    static func equal(_ a: String, _ b: String) -> Bool {
+    package static func equal(_ a: String, _ b: String) -> Bool {
         var (a, b) = (a, b)
         return a.withUTF8 { a in
             b.withUTF8 { b in a.count == b.count && (a.count == 0 || a.elementsEqual(b)) }

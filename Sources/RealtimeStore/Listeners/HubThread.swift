@@ -12,6 +12,8 @@ final class HubThread: @unchecked Sendable {
     private let catalogs: CatalogCache
     /// What one window may look at, while all others wait.
     private let limits: RealtimeReadLimits
+    /// What is read at once for listeners of places that a large value has changed.
+    private let maxReloadedBytes: Int
     private var backlog = IndexedQueue<HubJob>()
     private var cores: [UInt64: ListenerCore] = [:]
     private var trees: [String: ListenerTree] = [:]
@@ -37,12 +39,13 @@ final class HubThread: @unchecked Sendable {
 
     init(
         _ hub: RealtimeHub, _ session: SnapshotSession, _ catalogs: CatalogCache, limits: RealtimeReadLimits,
-        windows: WindowBudget, position: Int64, elapsed: @escaping @Sendable () -> Duration
+        maxReloadedBytes: Int, windows: WindowBudget, position: Int64, elapsed: @escaping @Sendable () -> Duration
     ) {
         self.hub = hub
         self.session = session
         self.catalogs = catalogs
         self.limits = limits
+        self.maxReloadedBytes = maxReloadedBytes
         self.windows = windows
         self.position = position
         self.elapsed = elapsed
@@ -255,7 +258,10 @@ final class HubThread: @unchecked Sendable {
                     states[namespace] = state
                     return state
                 }
-                for (namespace, path, listeners) in places { reload(listeners, at: path, from: state(of: namespace)) }
+                var bytes = 0
+                for (namespace, path, listeners) in places {
+                    reload(listeners, at: path, from: state(of: namespace), &bytes)
+                }
                 for (namespace, group) in groups.values { update(group, in: namespace, from: state(of: namespace)) }
             }
         } catch {
@@ -267,10 +273,17 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    /// Sends listeners all that is at their path. If that is too large for one push, they end.
-    private func reload(_ listeners: [ListenerCore], at path: RealtimePath, from state: QueryState) {
+    /// Sends listeners all that is at their path. If that is too large for one push, or if too much was read for others
+    /// already while all wait, they end.
+    ///
+    /// - Parameter total: the bytes read so far.
+    private func reload(
+        _ listeners: [ListenerCore], at path: RealtimePath, from state: QueryState, _ total: inout Int
+    ) {
         guard !listeners.isEmpty else { return }
+        guard total < maxReloadedBytes else { return end(listeners, .tooLarge(limits.maxBytes)) }
         var bytes = ReadBytes(limits)
+        defer { total += bytes.count }
         do {
             let change = RealtimeChange(RealtimeTarget(.root), try state.node(at: path, counting: &bytes))
             let push = RealtimePush(at: path, [change], version: state.snapshot.version)

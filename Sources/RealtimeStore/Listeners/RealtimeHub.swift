@@ -47,6 +47,7 @@ final class RealtimeHub: Sendable {
     private static let threadName = "realtime.listeners"
 
     private let windowLimits: RealtimeReadLimits
+    private let maxReloadedBytes: Int
     private let windows: WindowBudget
 
     init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, _ configuration: RealtimeStoreConfiguration) {
@@ -54,6 +55,7 @@ final class RealtimeHub: Sendable {
         self.catalogs = catalogs
         limits = configuration.limits
         windowLimits = configuration.windowLimits
+        maxReloadedBytes = configuration.maxReloadedBytes
         windows = WindowBudget(
             limit: configuration.maxWindowEntries, callerLimit: configuration.maxCallerWindowEntries)
     }
@@ -62,8 +64,8 @@ final class RealtimeHub: Sendable {
     func start() throws {
         let session = SnapshotSession(try pipeline.engine.makeReadSession())
         let thread = HubThread(
-            self, session, catalogs, limits: windowLimits, windows: windows, position: pipeline.openedVersion,
-            elapsed: pipeline.elapsed)
+            self, session, catalogs, limits: windowLimits, maxReloadedBytes: maxReloadedBytes, windows: windows,
+            position: pipeline.openedVersion, elapsed: pipeline.elapsed)
         threads.withLock { $0.start(Self.threadName) { thread.run() } }
     }
 

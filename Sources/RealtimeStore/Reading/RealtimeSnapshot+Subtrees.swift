@@ -1,4 +1,5 @@
 import DocumentModel
+package import RealtimeHashing
 package import RealtimeModel
 import StorageEngine
 

@@ -16,9 +16,12 @@ enum SealedRow {
         return value ?? Array(content).withUnsafeBytes { content in Array(key).withUnsafeBytes { sum(content, $0) } }
     }
 
-    static func seal(_ content: [UInt8], at key: some Collection<UInt8>) -> [UInt8] {
+    static func seal(_ content: consuming [UInt8], at key: some Collection<UInt8>) -> [UInt8] {
         let checksum = checksum(content, key)
-        return content + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: checksum >> UInt32($0)) }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            content.append(UInt8(truncatingIfNeeded: checksum >> UInt32(shift)))
+        }
+        return content
     }
 
     /// The content of a row.

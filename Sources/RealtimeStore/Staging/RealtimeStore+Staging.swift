@@ -31,6 +31,8 @@ extension RealtimeStore {
     ) throws(StagingFailure) -> StagedValue? {
         do {
             try waitForBackgroundWork()
+            // The caller may have left meanwhile.
+            try progress(0)
             let hold = StagedHold()
             let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
             let owner = StagedTree(tree, hold, of: namespace, in: self)
@@ -40,7 +42,7 @@ extension RealtimeStore {
             guard rows.count > 0 else { return nil }
             return StagedValue(
                 tree: tree, at: path, priority: rows.priority, rowCount: rows.count,
-                indexes: try index(tree, at: path, in: namespace), hold: owner)
+                indexes: try index(tree, at: path, in: namespace) { try progress(bytes.count) }, hold: owner)
         } catch let error as RealtimeError {
             throw .text(error)
         } catch is HasServerValue {
@@ -63,14 +65,18 @@ extension RealtimeStore {
 
     /// Adds the entries of indexes to the rows of a staged value.
     ///
+    /// - Parameter step: called from time to time. What it throws ends the work.
     /// - Returns: the numbers of the indexes.
-    private func index(_ tree: UInt32, at path: RealtimePath, in namespace: String) throws -> Set<UInt32> {
+    private func index(
+        _ tree: UInt32, at path: RealtimePath, in namespace: String, _ step: () throws -> Void
+    ) throws -> Set<UInt32> {
         let indexes = try changeAndWait { kind, _ in
             kind.indexes(of: namespace).filter { $0.state != .dropping && $0.definition.mayCover(below: path) }
         }
         for index in indexes {
             var position: [UInt8]?
             repeat {
+                try step()
                 position = try changeAndWait { [position] _, storage in
                     let layout = TreeLayout(tree: tree)
                     let pass = IndexPass(namespace, layout, index, below: path, storage)

@@ -15,7 +15,7 @@ final class RealtimeChangePart<Success>: CommitPart {
         self.body = body
     }
 
-    func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {}
+    func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {}
 
     func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         success = try body(kind, storage)

@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 import RealtimeModel
 import StorageEngine
 
@@ -15,6 +15,8 @@ package struct RealtimeFailure: Error, Hashable, Sendable {
         case tooManyNodes
         /// A write has more rows than it may.
         case tooManyRows
+        /// It would call more functions, or with larger events, than one write may.
+        case triggerLimit
         /// The request itself is wrong.
         case invalid
         /// The namespace doesn't exist, and isn't created by its first use.
@@ -60,11 +62,11 @@ package struct RealtimeFailure: Error, Hashable, Sendable {
     }
 
     /// The error with which a commit is refused that has other parts too.
-    var documentError: DocumentError {
+    package var documentError: DocumentError {
         switch code {
         case .denied: DocumentError(.permissionDenied, message)
         case .stale: DocumentError(.aborted, message)
-        case .tooLarge, .tooManyNodes, .tooManyRows: DocumentError(.resourceExhausted, message)
+        case .tooLarge, .tooManyNodes, .tooManyRows, .triggerLimit: DocumentError(.resourceExhausted, message)
         case .invalid: DocumentError(.invalidArgument, message)
         case .unknownNamespace: DocumentError(.notFound, message)
         case .unavailable: DocumentError(.unavailable, message)

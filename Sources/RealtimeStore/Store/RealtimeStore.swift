@@ -1,6 +1,6 @@
 package import CommitPipeline
 package import DocumentModel
-import RealtimeModel
+package import RealtimeModel
 import StorageEngine
 
 /// The Realtime Database: trees that many clients share, one for each namespace, beside the documents and in the same
@@ -114,6 +114,16 @@ package final class RealtimeStore: Sendable {
 
     /// Writes as a part of a commit that has others too, such as a function's documents. Made on the writer's thread.
     package func part(_ request: RealtimeCommit) -> RealtimeCommitPart { RealtimeCommitPart(request, of: rows) }
+
+    /// Calls back with the outcome of a commit whose writes depend on what is at a target: if that has changed meanwhile, when
+    /// it is the client's turn to retry, so that it succeeds although many do the same.
+    package func complete(
+        _ isStale: Bool, at target: RealtimeTarget, in namespace: String, of client: UInt64,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        hub.complete(
+            StaleTurns.Place(namespace: namespace, target: target), of: client, isStale: isStale, completion)
+    }
 
     // MARK: States
 

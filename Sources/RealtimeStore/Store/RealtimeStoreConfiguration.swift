@@ -6,6 +6,9 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// What bringing a query listener up to date may look at while all other listeners wait. If it needs more, the
     /// whole result is read beside them.
     package var windowLimits = RealtimeReadLimits(maxQueryNodes: 2_000, maxBytes: 1024 * 1024)
+    /// What is read at once for the listeners, without a query, of what a large value has changed. Those that are left end:
+    /// their clients come back, and are read for by turns.
+    package var maxReloadedBytes = 16 * 1024 * 1024
     /// The children that match the queries that are listened to, which are kept in memory: of all of them together, and
     /// of those of one caller. A long key or value counts as several.
     package var maxWindowEntries = 2_000_000

@@ -5,6 +5,8 @@ package struct RealtimeCommit: Sendable {
     package var namespace: String
     /// In their order, each seeing what the ones before have changed.
     package var writes: [RealtimeWrite]
+    /// What the writes depend on. If any of it has changed, the commit is refused as stale.
+    package var expectations: [RealtimeExpectation] = []
     /// Decides whether they are allowed; nil for an admin.
     package var check: RealtimeCheck?
     /// Whether the check takes next to no time: then the writer makes it, and no reader has to make it before.
@@ -20,6 +22,8 @@ package struct RealtimeCommit: Sendable {
     package var client: UInt64?
     /// How many rows it may change; nil for no bound. A subtree that is deleted counts little.
     package var maxRows: Int?
+    /// What its events may be.
+    package var triggerLimits = TriggerLimits.strict
     /// A registration that the commit removes, whether its writes are allowed or not.
     var registration: DisconnectKey?
 
@@ -27,6 +31,22 @@ package struct RealtimeCommit: Sendable {
         self.namespace = namespace
         self.writes = writes
         self.check = check
+    }
+}
+
+/// A read, and the hash of what it has found.
+package struct RealtimeExpectation: Sendable {
+    package var path: RealtimePath
+    package var query: RealtimeQuery?
+    package var hash: String
+    /// The version of the state that was read.
+    package var version: Int64
+
+    package init(_ path: RealtimePath, matching query: RealtimeQuery? = nil, hash: String, version: Int64) {
+        self.path = path
+        self.query = query
+        self.hash = hash
+        self.version = version
     }
 }
 

@@ -1,5 +1,6 @@
 package import CommitPipeline
 import DocumentModel
+import RealtimeHashing
 import RealtimeModel
 package import StorageEngine
 
@@ -9,6 +10,7 @@ package final class RealtimeCommitPart: CommitPart {
     private let early: EarlyDecision?
     private let kind: RealtimeRows
     private var plan: WritePlan?
+    private var caused: [CausedEvent] = []
     /// Why the part has refused the commit.
     package private(set) var failure: RealtimeFailure?
     /// Once the commit was applied.
@@ -20,9 +22,12 @@ package final class RealtimeCommitPart: CommitPart {
         self.kind = kind
     }
 
-    package func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+    package func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
         do {
             plan = try decide(version: version, in: batch)
+            if commit.context.firesEvents, let triggers: RealtimeTriggers = routes.triggers(of: RealtimeRows.self) {
+                caused = try plan?.events(by: triggers, in: request) ?? []
+            }
         } catch let error as StorageError where error.kind != .damaged {
             throw error
         } catch {
@@ -47,6 +52,7 @@ package final class RealtimeCommitPart: CommitPart {
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
         var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
+        guard try request.expectations.allSatisfy({ try isMet($0, in: plan) }) else { return try refuse(.stale) }
         if let early, isValid(early) {
             if let failure = early.failure { return try refuse(failure) }
             if early.isStale { return try refuse(.stale) }
@@ -66,6 +72,14 @@ package final class RealtimeCommitPart: CommitPart {
         return plan
     }
 
+    private func isMet(_ expectation: RealtimeExpectation, in plan: WritePlan) throws -> Bool {
+        // What a query looks at is all there.
+        let notes = ReadNotes()
+        notes.add(TreeKey.subtree(TreeKey.of(expectation.path)), pathsOnly: false)
+        guard kind.recent.mayHaveChanged(notes, in: request.namespace, after: expectation.version) else { return true }
+        return try plan.before.hash(at: expectation.path, matching: expectation.query) == expectation.hash
+    }
+
     private func isValid(_ early: EarlyDecision) -> Bool {
         early.generation == request.checkGeneration()
             && !kind.recent.mayHaveChanged(early.notes, in: request.namespace, after: early.version)
@@ -77,6 +91,8 @@ package final class RealtimeCommitPart: CommitPart {
         self.failure = failure
         return nil
     }
+
+    package func events(by routes: EventRoutes) -> [CausedEvent] { caused }
 
     package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         if let registration = request.registration {

@@ -44,7 +44,11 @@ struct TreeEditor {
             }
         guard let (extent, old) = replaced else { return nil }
         var isEmptied = change.node == nil && change.staged == nil
-        if !isEmptied { try openLeaf(above: path) }
+        if !isEmptied {
+            noteAncestors(of: path)
+            // What had rows has no leaf above.
+            if case .rows = extent {} else { try openLeaf(above: path, key) }
+        }
         try setPriorityEntry(of: path, from: old, to: change.node?.priority ?? change.staged?.priority)
         // From the lowest object up: a node exists if it has rows, which its entries are too.
         for depth in (0..<path.depth).reversed() {
@@ -142,13 +146,15 @@ struct TreeEditor {
 
     // MARK: What is above
 
+    /// Notes that the result depends on what is above: whether that is a leaf.
+    private func noteAncestors(of path: RealtimePath) {
+        guard let notes else { return }
+        for depth in 0..<path.depth { notes.add(TreeKey.of(path.prefix(depth))) }
+    }
+
     /// Makes a leaf above a new node an object, which keeps its priority.
-    private func openLeaf(above path: RealtimePath) throws {
+    private func openLeaf(above path: RealtimePath, _ key: [UInt8]) throws {
         guard !path.isRoot else { return }
-        let key = TreeKey.of(path)
-        if let notes {
-            for depth in 0..<path.depth { notes.add(TreeKey.of(path.prefix(depth))) }
-        }
         // There is nothing else below a leaf: if one is above, it is the last row before.
         guard let last = try rows.first(in: KeyRange(lower: [], upper: key), reverse: true), key.starts(with: last.path)
         else { return }

@@ -1,3 +1,5 @@
+import CommitPipeline
+import RealtimeHashing
 import RealtimeModel
 import StorageEngine
 
@@ -40,7 +42,7 @@ struct WritePlan {
     /// The commit's time in milliseconds since 1970.
     var now: Int64 { version / 1_000 }
 
-    private var before: RealtimeSnapshot {
+    var before: RealtimeSnapshot {
         RealtimeSnapshot(base, indexes: indexes, limits: configuration.limits, version: version)
     }
 
@@ -78,6 +80,16 @@ struct WritePlan {
     }
 
     func check(_ check: RealtimeCheck) throws { try check(before, after, now) }
+
+    /// The events of what has changed.
+    ///
+    /// - Throws: `triggerLimit`.
+    func events(by triggers: RealtimeTriggers, in request: RealtimeCommit) throws -> [CausedEvent] {
+        guard !applied.isEmpty else { return [] }
+        return try CausedReferences(
+            in: request.namespace, before: before, after: after, limits: request.triggerLimits
+        ).events(of: applied, by: triggers)
+    }
 
     /// Adds a change that has been applied. Of changes that contain one another, one is left, at the outer target.
     private mutating func add(_ new: RealtimeAppliedChange) {

@@ -16,7 +16,7 @@ package final class UserCommit: CommitPart {
         self.body = body
     }
 
-    package func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+    package func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
         let transaction = UserTransaction(batch.storage, now: Timestamp(microseconds: version))
         do {
             try body(transaction)

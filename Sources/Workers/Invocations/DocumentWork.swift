@@ -11,6 +11,8 @@ struct DocumentWork: Equatable {
     private var transactions = 0
     /// Whether the handler does work that was claimed under an idempotency key.
     private(set) var holdsClaim = false
+    /// Whether the handler has begun to observe the Realtime Database.
+    private var observes = false
 
     /// - Returns: false if too many operations are in progress.
     mutating func begin() -> Bool {
@@ -27,6 +29,7 @@ struct DocumentWork: Equatable {
         case .unchanged: break
         }
         if let claim = result.holdsClaim { holdsClaim = claim }
+        if result.beginsObservation { observes = true }
     }
 
     /// The handler has ended, or its client no longer waits.
@@ -35,8 +38,9 @@ struct DocumentWork: Equatable {
         defer {
             transactions = 0
             holdsClaim = false
+            observes = false
         }
-        return transactions > 0 || pending > 0 || holdsClaim
+        return transactions > 0 || pending > 0 || holdsClaim || observes
     }
 
     /// The consequences of an operation's answer.
@@ -48,6 +52,7 @@ struct DocumentWork: Equatable {
         var transactions = Transactions.unchanged
         /// Nil if the operation doesn't change it.
         var holdsClaim: Bool?
+        var beginsObservation = false
         /// Whether the handler's work as a whole is committed.
         var endsDelivery = false
         /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
@@ -65,13 +70,14 @@ extension DocumentWork.Result {
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
         // A commit that was refused may be retried in the same transaction.
         case .failed, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
-            .written, .claimed, .settled, .users, .usersRefused:
+            .written, .claimed, .settled, .users, .usersRefused, .database:
             break
         }
         switch response {
         case .committed: endsDelivery = isCompleting
         case .keyReused: isKeyReused = true
         case .claimed: holdsClaim = true
+        case .database(.observing): beginsObservation = true
         case .settled: holdsClaim = false
         default: break
         }
@@ -82,14 +88,14 @@ extension DocumentRequest {
     var endsTransaction: Bool {
         switch self {
         case .commit(_, let transaction, _, _): transaction != nil
-        case .commitUsers, .rollback: true
+        case .commitAll, .rollback: true
         default: false
         }
     }
 
     var isCompleting: Bool {
         switch self {
-        case .commit(_, _, .some, _), .commitUsers(_, _, _, .some, _): true
+        case .commit(_, _, .some, _), .commitAll(_, _, _, .some, _): true
         default: false
         }
     }

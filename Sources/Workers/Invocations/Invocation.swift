@@ -361,7 +361,7 @@ extension Invocation {
             owner: id, completion: key, chain: delivery?.chain ?? [], delivery: delivery?.lease,
             cancellation: cancellation, answer: operation)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        request.perform(on: pool.services.documents, pool.services.users, in: context) {
+        request.perform(on: pool.services.backends, in: context) {
             [
                 eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
                 isCompleting = request.isCompleting
@@ -394,7 +394,7 @@ extension Invocation {
     private func releaseDocuments() {
         guard documents.release() else { return }
         cancellation.cancel()
-        pool.services.documents.release(owner: id)
+        pool.services.backends.release(owner: id)
     }
 }
 

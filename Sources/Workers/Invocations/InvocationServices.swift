@@ -1,12 +1,11 @@
-package import DocumentModel
+import DocumentModel
 import Sharing
 import Synchronization
-package import UserModel
+package import WorkerProtocol
 
-/// What invocations share: the documents, the users, the memory for their operations, and whether the host is stopping.
+/// What invocations share: what their operations are performed on, the memory for these, and whether the host is stopping.
 package final class InvocationServices: Sendable {
-    let documents: any DocumentBackend
-    let users: any UserBackend
+    let backends: FunctionBackends
     package let operationBytes: OperationBytes
     package let calls = CallMetrics()
     /// Nil if no calls are logged.
@@ -21,15 +20,14 @@ package final class InvocationServices: Sendable {
     private static let decoder = LongWork("workers.large-operations")
 
     package init(
-        documents: any DocumentBackend, users: any UserBackend = UnavailableUsers("there are no users here"),
+        _ backends: FunctionBackends,
         limits: HostLimits = HostLimits(),
         decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.add($0) },
         recordCalls: CallRecorder? = nil, recordsAllCalls: Bool = true
     ) {
         self.recordCalls = recordCalls
         self.recordsAllCalls = recordsAllCalls
-        self.documents = documents
-        self.users = users
+        self.backends = backends
         self.decodeLarge = decodeLarge
         operationBytes = OperationBytes(worker: limits.workerBytes, all: limits.allWorkersBytes)
     }

@@ -119,8 +119,8 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
             return bytes
         }
         switch response {
-        case .users where purpose != .read: return bytes
-        case .users, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
+        case .users where purpose != .read, .database where purpose != .read: return bytes
+        case .users, .database, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
             .completed:
             return again(with: bytes.count)
         // The transaction reads it again.

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension DocumentTrigger {
-    init(_ function: String, _ kind: DocumentEventType, _ pattern: String, isOrdered: Bool = false) throws {
+    init(_ function: String, _ kind: ChangeEventType, _ pattern: String, isOrdered: Bool = false) throws {
         self.init(function: function, kind: kind, pattern: try DocumentPattern(pattern), isOrdered: isOrdered)
     }
 }

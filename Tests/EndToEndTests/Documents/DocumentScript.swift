@@ -31,7 +31,7 @@ struct DocumentScript {
 
     /// Does an operation without noting it.
     func perform(_ request: DocumentRequest, in context: OperationContext? = nil) async -> DocumentResponse {
-        await request.perform(on: documents, in: context ?? self.context)
+        await request.perform(on: FunctionBackends(documents: documents), in: context ?? self.context)
     }
 
     /// Does an operation and notes its answer.
@@ -88,7 +88,8 @@ extension DocumentResponse {
             return .written(results.map { $0.map(\.timeless).mapError { DocumentError($0.code, "") } })
         case .failed(let error): return .failed(DocumentError(error.code, ""))
         case .descendants(let paths): return .descendants(paths.sorted { $0.string < $1.string })
-        case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused, .users, .usersRefused: return self
+        case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused, .users, .usersRefused, .database:
+            return self
         }
     }
 }

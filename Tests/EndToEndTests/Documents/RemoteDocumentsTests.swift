@@ -203,7 +203,7 @@ private struct RemoteTransport: DocumentTransport {
     let context: OperationContext
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
-        let response = await request.perform(on: documents, in: context)
+        let response = await request.perform(on: FunctionBackends(documents: documents), in: context)
         if case .failed(let error) = response { throw error }
         return response
     }

@@ -23,10 +23,11 @@ import WorkerProtocol
         #expect(
             transport.requests == [
                 .begin(.readWrite(retrying: nil)), .users(UserRequest(.lookUp, body: Self.lookup)),
-                .commitUsers(
-                    UserChanges(
-                        expectations: [.init(lookup: Self.lookup, answer: Self.answer)],
-                        writes: [UserRequest(.delete, body: Array(#"{"localId":"ada"}"#.utf8))]),
+                .commitAll(
+                    TransactionChanges(
+                        users: UserChanges(
+                            expectations: [.init(lookup: Self.lookup, answer: Self.answer)],
+                            writes: [UserRequest(.delete, body: Array(#"{"localId":"ada"}"#.utf8))])),
                     [write], transaction: Self.id, completing: nil),
             ])
     }
@@ -50,11 +51,11 @@ import WorkerProtocol
             try await transaction.users.get([.uid("ada")]).users.count
         }
         #expect(count == 0)
-        guard case .commitUsers(let changes, _, _, _, _)? = transport.requests.last else {
+        guard case .commitAll(let changes, _, _, _, _)? = transport.requests.last else {
             Issue.record("\(transport.requests)")
             return
         }
-        #expect(changes.expectations.map(\.answer) == [Array("{}".utf8)])
+        #expect(changes.users.expectations.map(\.answer) == [Array("{}".utf8)])
     }
 
     @Test(arguments: ["[]", "{", #"{"users":[{"email":"x"}]}"#]) func anAnswerThatIsNoneFails(answer: String) async {

@@ -1,5 +1,6 @@
 import Dispatch
 import RealtimeAPI
+import RealtimeHashing
 import RealtimeModel
 import StrictJSON
 import Synchronization

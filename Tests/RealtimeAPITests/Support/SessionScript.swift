@@ -1,4 +1,5 @@
 @testable import RealtimeAPI
+import RealtimeHashing
 import RealtimeModel
 
 /// A session with what it does as lines of text.

@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import StorageEngine

@@ -234,7 +234,9 @@ struct ModelRun {
 
     func ask(_ request: DocumentRequest) async throws -> DocumentResponse {
         let store = tested.store
-        return try await Patience.wait(for: "\(request)") { await request.perform(on: store) }
+        return try await Patience.wait(for: "\(request)") {
+            await request.perform(on: FunctionBackends(documents: store))
+        }
     }
 
     func expect(_ holds: Bool, _ complaint: @autoclosure () -> String) throws(Disagreement) {

@@ -53,7 +53,7 @@ import WorkerProtocol
                         operations.random = mutator.random
                     }
                     guard let request = try? DocumentRequest(decoding: bytes) else { continue }
-                    let response = await request.perform(on: store, in: context)
+                    let response = await request.perform(on: FunctionBackends(documents: store), in: context)
                     if case .began(let id, _) = response { transaction = id }
                     #expect(throws: Never.self, "seed \(seed)") { try DocumentResponse(decoding: response.encoded) }
                     clock.advance(by: .milliseconds(300))

@@ -1,5 +1,6 @@
 import Crypto
 import TextFormats
+import RealtimeModel
 
 /// A SHA-1 over text, which it feeds to the function in larger pieces.
 struct RealtimeDigest {

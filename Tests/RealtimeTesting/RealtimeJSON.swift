@@ -1,29 +1,29 @@
-import RealtimeModel
+package import RealtimeModel
 import StrictJSON
-import TestSupport
+package import TestSupport
 
 /// The node of a JSON text, whose server values are computed for the time 1,000.
-func node(_ text: String, existing: RealtimeNode? = nil) throws -> RealtimeNode? {
+package func node(_ text: String, existing: RealtimeNode? = nil) throws -> RealtimeNode? {
     try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root)).resolved(now: 1000, existing: existing)
 }
 
 /// A node as JSON text.
-func text(_ node: RealtimeNode?, as form: RealtimeForm = .export) -> String {
+package func text(_ node: RealtimeNode?, as form: RealtimeForm = .export) -> String {
     var writer = JSONWriter()
     writer.realtime(node, as: form)
     return String(decoding: writer.bytes, as: UTF8.self)
 }
 
-func keys(_ texts: [String]) -> [RealtimeKey] { texts.map { RealtimeKey(unchecked: $0) } }
+package func keys(_ texts: [String]) -> [RealtimeKey] { texts.map { RealtimeKey(unchecked: $0) } }
 
-func path(_ text: String) throws -> RealtimePath { try RealtimePath(text) }
+package func path(_ text: String) throws -> RealtimePath { try RealtimePath(text) }
 
 /// Random values with few keys, so that paths meet often.
-struct RandomValues {
-    static let keys = ["0", "1", "2", "10", "-5", "007", "-Mabc", "!a", "a", "b", "é", "\u{FFEE}", "\u{1F6D2}"]
+package struct RandomValues {
+    package static let keys = ["0", "1", "2", "10", "-5", "007", "-Mabc", "!a", "a", "b", "é", "\u{FFEE}", "\u{1F6D2}"]
 
     /// JSON text in export form.
-    static func json(_ random: inout SeededGenerator, depth: Int = 3) -> String {
+    package static func json(_ random: inout SeededGenerator, depth: Int = 3) -> String {
         if depth == 0 || random.once(in: 3) {
             let leaf = leaf(&random)
             return random.once(in: 3) ? #"{".value":\#(leaf),".priority":\#(priority(&random))}"# : leaf
@@ -36,14 +36,16 @@ struct RandomValues {
         return "{\(members.joined(separator: ","))}"
     }
 
-    static func leaf(_ random: inout SeededGenerator) -> String {
+    package static func leaf(_ random: inout SeededGenerator) -> String {
         random.pick(["1", "2", "-0.5", "1e300", "9007199254740993", "true", "false", #""""#, #""text""#, #""q\"\\""#])
     }
 
-    static func priority(_ random: inout SeededGenerator) -> String { random.pick(["1", "2.5", #""p""#, #""q""#]) }
+    package static func priority(_ random: inout SeededGenerator) -> String {
+        random.pick(["1", "2.5", #""p""#, #""q""#])
+    }
 
     /// A path of up to `depth` keys.
-    static func path(_ random: inout SeededGenerator, depth: Int = 3) -> RealtimePath {
+    package static func path(_ random: inout SeededGenerator, depth: Int = 3) -> RealtimePath {
         RealtimePath(
             unchecked: (0..<Int.random(in: 0...depth, using: &random)).map { _ in
                 RealtimeKey(unchecked: random.pick(keys))

@@ -1,5 +1,7 @@
+import RealtimeHashing
 import RealtimeModel
 import StrictJSON
+import RealtimeTesting
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+package import RealtimeModel
+
 /// Compares a node's rows with a client's compound hash, and keeps the leaves of the ranges that differ.
 ///
 /// A range's text nests its leaves in the keys from the root: `("a":("b":(number:…),"c":(string:"x")))`. An object's

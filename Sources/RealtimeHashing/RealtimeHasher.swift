@@ -1,4 +1,5 @@
 import CFunctionsSystem
+package import RealtimeModel
 
 /// Computes the hash that clients have of a node while its rows are read, without holding the node.
 ///

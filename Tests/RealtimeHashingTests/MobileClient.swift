@@ -1,6 +1,8 @@
 import Crypto
 import FoundationEssentials
+import RealtimeHashing
 import RealtimeModel
+import RealtimeTesting
 import TestSupport
 
 /// What a mobile client does with compound hashes, written without the model's hashers: it keeps leaves by their paths.

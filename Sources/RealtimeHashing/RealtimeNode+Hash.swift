@@ -1,3 +1,5 @@
+package import RealtimeModel
+
 extension RealtimeNode {
     /// The hash with which clients ask whether they have the current data: of a listen, and of a transaction.
     package var hash: String {

@@ -1,3 +1,5 @@
+package import RealtimeModel
+
 /// Computes a node's hash from rows that have paths, in the order of paths.
 package struct RealtimeRowHasher: RealtimeRowReceiver {
     private var hasher = RealtimeHasher()

@@ -1,4 +1,5 @@
 package import StrictJSON
+package import RealtimeModel
 
 /// The hashes that mobile clients send of much data: one for each range of leaves.
 ///

@@ -1,3 +1,5 @@
+package import RealtimeModel
+
 /// A database in memory. Copies share what they have in common.
 package struct RealtimeTree: Equatable, Sendable {
     /// Nil if the database is empty.

@@ -1,0 +1,236 @@
+import CommitPipeline
+package import DocumentModel
+package import RealtimeModel
+package import RealtimeStore
+import StrictJSON
+import Synchronization
+package import WorkerProtocol
+
+/// The host's Realtime Databases as functions reach them, as admins.
+///
+/// What a function changes carries its event chain and its delivery's lease, like its documents.
+package final class FunctionDatabases: DatabaseBackend {
+    /// What the host knows of its databases beside what they store.
+    package struct Names: Sendable {
+        /// The project's own.
+        package var own: String
+        package var triggerLimits: @Sendable (_ name: String) -> TriggerLimits
+        /// Called with a query that no index answers.
+        package var onMissingIndex: @Sendable (_ name: String, RealtimeQuery, RealtimePath) -> Void
+
+        package init(
+            own: String, triggerLimits: @escaping @Sendable (_ name: String) -> TriggerLimits = { _ in .strict },
+            onMissingIndex: @escaping @Sendable (_ name: String, RealtimeQuery, RealtimePath) -> Void = { _, _, _ in }
+        ) {
+            self.own = own
+            self.triggerLimits = triggerLimits
+            self.onMissingIndex = onMissingIndex
+        }
+    }
+
+    let store: RealtimeStore
+    private let names: Names
+    private let observations = Mutex(Observations())
+
+    /// Values up to this are parsed on the caller's thread, which may be an event loop.
+    private static let smallBytes = 16_384
+    /// What a short read may return.
+    private static let maxShortBytes = 65_536
+
+    private struct TooLong: Error {}
+
+    package init(_ store: RealtimeStore, names: Names) {
+        self.store = store
+        self.names = names
+    }
+
+    package func perform(
+        _ request: DatabaseRequest, in context: OperationContext, completion: @escaping Completion<DatabaseAnswer>
+    ) {
+        // A client under access rules, such as a test's, isn't an admin.
+        guard context.policy == nil else {
+            return completion(
+                .failure(DocumentError(.permissionDenied, "only functions and other admins have this access")))
+        }
+        guard request.value.count > Self.smallBytes else { return start(request, context, completion) }
+        Task { start(request, context, completion) }
+    }
+
+    private func start(
+        _ request: DatabaseRequest, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
+    ) {
+        do throws(DocumentError) {
+            switch request.operation {
+            case .get: get(try read(of: request), context, completion)
+            case .set, .update: commit(try commit([request]), context, completion)
+            case .observe: observe(try read(of: request), context, completion)
+            case .next: try observation(of: request, context).next(completion)
+            case .end:
+                observations.withLock { $0.remove(request.observation, of: context.owner) }?.end()
+                completion(.success(.written))
+            }
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    /// The database that a request names.
+    func name(of request: DatabaseRequest) -> String { request.instance.isEmpty ? names.own : request.instance }
+
+    // MARK: Reads
+
+    struct Read: Sendable {
+        var name: String
+        var path: RealtimePath
+        var query: RealtimeQuery?
+    }
+
+    func read(of request: DatabaseRequest) throws(DocumentError) -> Read {
+        do {
+            var read = Read(name: name(of: request), path: try RealtimePath(request.target))
+            if let query = request.query { read.query = try RealtimeQuery(message: try JSONValue(parsing: query)) }
+            return read
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
+    }
+
+    private func get(
+        _ read: Read, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
+    ) {
+        get(read, context, isShort: read.query == nil) { [self] answer in
+            if let answer { return completion(answer) }
+            get(read, context, isShort: false) { completion($0 ?? .failure(.unanswered)) }
+        }
+    }
+
+    /// - Parameter completion: receives nil if that is too long for a short read.
+    private func get(
+        _ read: Read, _ context: OperationContext, isShort: Bool,
+        _ completion: @escaping @Sendable (Result<DatabaseAnswer, DocumentError>?) -> Void
+    ) {
+        store.read(in: read.name, of: isShort ? nil : .client(Self.functions), cancellation: context.cancellation) {
+            [names] state -> DatabaseAnswer? in
+            if let query = read.query, !state.isIndexed(query, at: read.path) {
+                names.onMissingIndex(read.name, query, read.path)
+            }
+            do {
+                var json: [UInt8] = []
+                try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
+                    try context.answer?.take(piece.count)
+                    json += piece
+                    if isShort, json.count > Self.maxShortBytes { throw TooLong() }
+                }
+                let hash = try state.hash(at: read.path, matching: read.query)
+                return .value(json, hash: hash, version: state.version)
+            } catch is TooLong {
+                return nil
+            }
+        } completion: { result in
+            switch result {
+            case .success(let answer): completion(answer.map { .success($0) })
+            case .failure(let failure): completion(.failure(failure.documentError))
+            }
+        }
+    }
+
+    /// All functions together, in long reads.
+    private static let functions = UInt64.max - 1
+
+    // MARK: Writes
+
+    private func commit(
+        _ request: RealtimeCommit, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
+    ) {
+        var request = request
+        request.client = context.owner
+        store.commit(
+            request,
+            in: OperationContext(
+                auth: context.auth, chain: context.chain, delivery: context.delivery, firesEvents: context.firesEvents)
+        ) { result in
+            completion(result.map { _ in .written }.mapError { $0.documentError })
+        }
+    }
+
+    /// The commit of writes of one database.
+    func commit(_ requests: [DatabaseRequest]) throws(DocumentError) -> RealtimeCommit {
+        guard let first = requests.first else { throw .invalidArgument("a commit has no writes") }
+        let name = name(of: first)
+        do {
+            var commit = RealtimeCommit(try requests.map(Self.write), in: name)
+            commit.triggerLimits = names.triggerLimits(name)
+            return commit
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
+    }
+
+    private static func write(_ request: DatabaseRequest) throws(RealtimeError) -> RealtimeWrite {
+        let target = try RealtimeTarget(request.target)
+        guard request.operation == .update else {
+            return .set(target, try RealtimeWriteValue(parsing: request.value, at: target), ifHash: request.hash)
+        }
+        return .update(try RealtimeUpdate(parsing: request.value, at: target.path))
+    }
+
+    // MARK: Observations
+
+    private func observe(
+        _ read: Read, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
+    ) {
+        let observation = Observation()
+        let id: UInt64
+        do throws(DocumentError) {
+            id = try observations.withLock { all throws(DocumentError) in try all.add(observation, of: context.owner) }
+        } catch {
+            return completion(.failure(error))
+        }
+        observation.begin(
+            store.listen(
+                to: read.path, matching: read.query, in: read.name, of: .client(Self.functions),
+                read: { [names] state in
+                    if let query = read.query, !state.isIndexed(query, at: read.path) {
+                        names.onMissingIndex(read.name, query, read.path)
+                    }
+                    var json: [UInt8] = []
+                    try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
+                        guard json.count + piece.count <= Observation.maxBytes else {
+                            throw RealtimeFailure(
+                                .tooLarge, "what is observed has more than \(Observation.maxBytes) bytes, the limit")
+                        }
+                        json += piece
+                    }
+                    return json
+                },
+                started: { result in
+                    switch result {
+                    case .success(let json): observation.receive([ReferenceChange.Setting("", json)])
+                    case .failure(let failure): observation.fail(failure.documentError)
+                    }
+                },
+                receive: { push in
+                    observation.receive(
+                        push.changes.map { ReferenceChange.Setting($0.target.string, $0.node?.json(as: .export)) })
+                },
+                failed: { observation.fail($0.documentError) }))
+        completion(.success(.observing(id)))
+    }
+
+    private func observation(
+        of request: DatabaseRequest, _ context: OperationContext
+    ) throws(DocumentError) -> Observation {
+        guard let found = observations.withLock({ $0[request.observation, of: context.owner] }) else {
+            throw DocumentError(.failedPrecondition, "the observation has ended")
+        }
+        return found
+    }
+
+    package func release(owner: UInt64) {
+        for observation in observations.withLock({ $0.removeAll(of: owner) }) { observation.end() }
+    }
+}
+
+extension DocumentError {
+    fileprivate static let unanswered = DocumentError(.internal, "a read had no answer")
+}

@@ -1,0 +1,96 @@
+import CommitPipeline
+package import DocumentModel
+package import DocumentStore
+package import IdentityProvider
+import RealtimeModel
+import RealtimeStore
+import StrictJSON
+import UserModel
+package import WorkerProtocol
+
+/// Functions' transactions over documents, the host's users and its Realtime Databases: all of it is one commit.
+package struct FunctionTransactions: TransactionBackend {
+    private let documents: DocumentStore
+    private let users: FunctionUsers?
+    private let databases: FunctionDatabases
+
+    /// - Parameter users: nil if the host has none of its own. All are on the documents' commit pipeline.
+    package init(_ documents: DocumentStore, users: FunctionUsers?, databases: FunctionDatabases) {
+        self.documents = documents
+        self.users = users
+        self.databases = databases
+    }
+
+    package func commit(
+        _ changes: TransactionChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
+        effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
+    ) {
+        Task {
+            let (userPart, commits): (FunctionUsers.Part?, [RealtimeCommit])
+            do throws(UserFailure) {
+                guard context.policy == nil else {
+                    throw .failed(DocumentError(.permissionDenied, "only functions and other admins have this access"))
+                }
+                (userPart, commits) = (try await part(changes.users, context), try databases.commits(changes.database))
+            } catch {
+                return completion(.failure(error))
+            }
+            documents.commit(
+                writes, transaction: transaction, completing: completing, effects: effects,
+                beside: { [store = databases.store] in
+                    (userPart.map { [$0.make()] } ?? []) + commits.map { store.part($0) }
+                }, in: context
+            ) { [store = databases.store] result in
+                let answer = result.mapError { userPart?.refusal ?? .failed($0) }
+                guard let owner = context.owner, let commit = commits.first(where: { !$0.expectations.isEmpty }),
+                    let first = commit.expectations.first
+                else { return completion(answer) }
+                var isStale = false
+                if case .failure(let error) = result { isStale = error.code == .aborted }
+                store.complete(isStale, at: RealtimeTarget(first.path), in: commit.namespace, of: owner) {
+                    completion(answer)
+                }
+            }
+        }
+    }
+
+    private func part(
+        _ changes: UserChanges, _ context: OperationContext
+    ) async throws(UserFailure) -> FunctionUsers.Part? {
+        guard !changes.isEmpty else { return nil }
+        guard let users else {
+            throw .failed(
+                DocumentError(.failedPrecondition, "this host has no users of its own that a transaction could change"))
+        }
+        return try await users.part(changes, in: context)
+    }
+}
+
+extension FunctionDatabases {
+    /// The commits of a transaction, one for each database.
+    fileprivate func commits(_ changes: DatabaseChanges) throws(UserFailure) -> [RealtimeCommit] {
+        do throws(DocumentError) {
+            try changes.check()
+            var names: [String] = []
+            for request in changes.expectations.map(\.read) + changes.writes {
+                let name = name(of: request)
+                if !names.contains(name) { names.append(name) }
+            }
+            var commits: [RealtimeCommit] = []
+            for name in names {
+                let writes = changes.writes.filter { self.name(of: $0) == name }
+                var commit = writes.isEmpty ? RealtimeCommit([], in: name) : try commit(writes)
+                for expectation in changes.expectations where self.name(of: expectation.read) == name {
+                    let read = try read(of: expectation.read)
+                    commit.expectations.append(
+                        RealtimeExpectation(
+                            read.path, matching: read.query, hash: expectation.hash, version: expectation.version))
+                }
+                commits.append(commit)
+            }
+            return commits
+        } catch {
+            throw .failed(error)
+        }
+    }
+}

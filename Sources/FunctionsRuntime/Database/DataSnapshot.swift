@@ -1,0 +1,102 @@
+import RealtimeModel
+public import StrictJSON
+
+/// What exists at a place of the Realtime Database at one time, which may be nothing.
+public struct DataSnapshot: Sendable, Equatable {
+    let path: RealtimePath
+    let node: RealtimeNode?
+    /// What the children are ordered by.
+    private let index: RealtimeQuery.Index
+
+    init(_ node: RealtimeNode?, at path: RealtimePath, orderedBy index: RealtimeQuery.Index = .priority) {
+        self.node = node
+        self.path = path
+        self.index = index
+    }
+
+    /// The last key of the path; nil for the root.
+    public var key: String? { path.keys.last?.string }
+
+    public func exists() -> Bool { node != nil }
+
+    /// The value without priorities; nil if there is none. An object whose keys are mostly 0, 1, 2 … is an array, in
+    /// which missing elements are null.
+    public var value: JSONValue? { node.map { JSONValue($0, as: .plain) } }
+
+    /// The value with priorities, in the form in which Firebase exports it: `.priority` beside an object's children, and
+    /// beside a leaf's `.value`. Nil if there is none.
+    public var valueInExportFormat: JSONValue? { node.map { JSONValue($0, as: .export) } }
+
+    /// A number or a string; nil if there is none.
+    public var priority: JSONValue? { node?.priority.map { JSONValue($0.leaf) } }
+
+    /// Decodes the value as a `Codable` type.
+    ///
+    /// - Throws: `DocumentError` with `notFound` if nothing exists and the type isn't an optional; `DecodingError`, with the
+    ///   place, if the value doesn't have the type.
+    public func data<T: Decodable>(as type: T.Type = T.self) throws -> T {
+        guard let value else {
+            if let nothing = (T.self as? any OptionalValue.Type)?.nothing as? T { return nothing }
+            throw DocumentError(.notFound, "there is no value at \(path)")
+        }
+        return try NodeDecoder(.json(value), context: .json(nil), root: path.isRoot ? nil : path.string).decode(type)
+    }
+
+    // MARK: Children
+
+    /// - Parameter path: keys joined by slashes. For a path that can't be, nothing exists.
+    public func childSnapshot(forPath path: String) -> DataSnapshot {
+        guard let relative = try? RealtimePath(path), let full = try? self.path.appending(relative) else {
+            return DataSnapshot(nil, at: self.path)
+        }
+        return DataSnapshot(node?[relative], at: full)
+    }
+
+    public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
+
+    public func hasChildren() -> Bool { childrenCount > 0 }
+
+    public var childrenCount: Int { node?.children.count ?? 0 }
+
+    /// In the order of the query; without one, by priority, then by key.
+    public var children: [DataSnapshot] {
+        guard let node else { return [] }
+        let entries = node.children.map { child in
+            (RealtimeIndexEntry(value: index.value(of: child.node), key: child.key), child.node)
+        }
+        return entries.sorted { $0.0 < $1.0 }.map { DataSnapshot($0.1, at: path.child($0.0.key)) }
+    }
+}
+
+extension DataSnapshot: CustomStringConvertible {
+    public var description: String { "\(path): \(value ?? .null)" }
+}
+
+extension JSONValue {
+    init(_ node: RealtimeNode, as form: RealtimeForm) {
+        let priority = form.hasPriorities ? node.priority.map { JSONValue($0.leaf) } : nil
+        if let leaf = node.leaf {
+            self = priority.map { [".value": JSONValue(leaf), ".priority": $0] } ?? JSONValue(leaf)
+        } else if form.hasArrays, node.children.isArray {
+            var elements: [JSONValue] = []
+            for child in node.children {
+                guard let index = child.key.arrayIndex else { continue }
+                while elements.count < index { elements.append(.null) }
+                elements.append(JSONValue(child.node, as: form))
+            }
+            self = .array(elements)
+        } else {
+            var members = node.children.map { ($0.key.string, JSONValue($0.node, as: form)) }
+            if let priority { members.append((".priority", priority)) }
+            self = .object(JSONObject(members))
+        }
+    }
+
+    init(_ leaf: RealtimeLeaf) {
+        switch leaf {
+        case .boolean(let value): self = .bool(value)
+        case .number(let number): self = number.integer.map { .integer($0) } ?? .double(number.double)
+        case .string(let text): self = .string(text)
+        }
+    }
+}

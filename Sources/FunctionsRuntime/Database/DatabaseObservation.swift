@@ -1,0 +1,151 @@
+import DocumentModel
+import RealtimeModel
+import WorkerProtocol
+
+/// What is observed.
+public enum DataEventType: Sendable, Hashable {
+    /// All that exists, now and after each change.
+    case value
+    /// Each child that exists, and then each new one.
+    case childAdded
+    /// Each child whose value changes.
+    case childChanged
+    /// Each child that is removed, as it was.
+    case childRemoved
+    /// Each child that changes its place in the order.
+    case childMoved
+}
+
+extension DatabaseQueryable {
+    /// Follows what exists, from now on.
+    ///
+    ///     for try await room in database.reference(withPath: "rooms/lobby").observe(.value) { … }
+    ///
+    /// The sequence ends with the invocation, or with its task. It throws `DocumentError` if what is observed has more than
+    /// 16 MiB, or if more than that waits because the loop is slower than the changes.
+    public func observe(_ type: DataEventType) -> DatabaseObservation {
+        DatabaseObservation(query: query, type: type)
+    }
+}
+
+/// The snapshots that ``DatabaseQueryable/observe(_:)`` sends.
+public struct DatabaseObservation: AsyncSequence, Sendable {
+    public typealias Element = DataSnapshot
+
+    let query: DatabaseQuery
+    let type: DataEventType
+
+    public func makeAsyncIterator() -> Iterator { Iterator(query, type) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let follower: Follower
+
+        init(_ query: DatabaseQuery, _ type: DataEventType) { follower = Follower(query, type) }
+
+        public mutating func next() async throws -> DataSnapshot? { try await follower.next() }
+    }
+}
+
+@available(*, unavailable)
+extension DatabaseObservation.Iterator: Sendable {}
+
+/// What one iterator has of an observation. It ends with the iterator.
+private final class Follower {
+    private let query: DatabaseQuery
+    private let type: DataEventType
+    /// As the database has it; nil before the first question.
+    private var observation: UInt64?
+    private var path = RealtimePath.root
+    private var node: RealtimeNode?
+    private var isFirst = true
+    private var waiting: [DataSnapshot] = []
+
+    init(_ query: DatabaseQuery, _ type: DataEventType) {
+        self.query = query
+        self.type = type
+    }
+
+    deinit {
+        guard let observation else { return }
+        let database = query.ref.database
+        Task { try? await database.write(DatabaseRequest(.end, instance: database.instance, observation: observation)) }
+    }
+
+    func next() async throws(DocumentError) -> DataSnapshot? {
+        while waiting.isEmpty {
+            guard !Task.isCancelled else { return nil }
+            do {
+                try await advance()
+            } catch {
+                // The invocation is over.
+                if error.code == .cancelled { return nil }
+                throw error
+            }
+        }
+        return waiting.removeFirst()
+    }
+
+    private func advance() async throws(DocumentError) {
+        let database = query.ref.database
+        let answer = try await database.send(
+            DatabaseRequest(.next, instance: database.instance, observation: try await begun()))
+        guard case .changes(let settings) = answer else { throw DatabaseAnswer.unexpected }
+        let old = node
+        do throws(RealtimeError) {
+            for setting in settings { try apply(setting) }
+        } catch {
+            throw DocumentError(.internal, "a change that was observed can't be read: \(error)")
+        }
+        waiting = type.snapshots(from: old, to: node, at: path, query.wire.index, isFirst: isFirst)
+        isFirst = false
+    }
+
+    private func apply(_ setting: ReferenceChange.Setting) throws(RealtimeError) {
+        let target = try RealtimeTarget(setting.target)
+        guard let json = setting.value else { return node.set(nil, at: target) }
+        let place = RealtimeTarget(path).appending(target)
+        node.set(try RealtimeWriteValue(parsing: json, at: place).resolved(now: 0, existing: nil), at: target)
+    }
+
+    private func begun() async throws(DocumentError) -> UInt64 {
+        if let observation { return observation }
+        do throws(RealtimeError) {
+            path = try RealtimePath(query.ref.path)
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
+        guard case .observing(let id) = try await query.ref.database.send(try query.request(.observe)) else {
+            throw DatabaseAnswer.unexpected
+        }
+        observation = id
+        return id
+    }
+}
+
+extension DataEventType {
+    /// What a change from one value to another sends.
+    fileprivate func snapshots(
+        from old: RealtimeNode?, to new: RealtimeNode?, at path: RealtimePath, _ index: RealtimeQuery.Index,
+        isFirst: Bool
+    ) -> [DataSnapshot] {
+        let (before, after) = (
+            DataSnapshot(old, at: path, orderedBy: index), DataSnapshot(new, at: path, orderedBy: index)
+        )
+        func pairs(_ body: (RealtimeNode, RealtimeNode) -> Bool) -> [DataSnapshot] {
+            after.children.filter { child in
+                guard let new = child.node, let key = child.path.keys.last, let was = old?[key] else { return false }
+                return body(was, new)
+            }
+        }
+        func missing(_ all: DataSnapshot, in other: RealtimeNode?) -> [DataSnapshot] {
+            all.children.filter { child in child.path.keys.last.map { other?[$0] == nil } ?? false }
+        }
+        return switch self {
+        case .value: isFirst || old != new ? [after] : []
+        case .childAdded: missing(after, in: old)
+        case .childRemoved: missing(before, in: new)
+        case .childChanged: pairs { $0 != $1 }
+        case .childMoved: pairs { index.value(of: $0) != index.value(of: $1) }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import DocumentModel
+import RealtimeModel
+public import StrictJSON
+import WorkerProtocol
+
+/// A place in a Realtime Database.
+public struct DatabaseReference: Sendable, DatabaseQueryable {
+    public let database: Database
+    /// Keys joined by slashes, without one at either end; empty for the root.
+    public let path: String
+
+    init(database: Database, path: String) {
+        self.database = database
+        self.path = path.split(separator: "/").joined(separator: "/")
+    }
+
+    /// The last key; nil for the root.
+    public var key: String? { path.split(separator: "/").last.map(String.init) }
+
+    /// Nil for the root.
+    public var parent: DatabaseReference? {
+        guard !path.isEmpty else { return nil }
+        return DatabaseReference(database: database, path: path.split(separator: "/").dropLast().joined(separator: "/"))
+    }
+
+    public var root: DatabaseReference { DatabaseReference(database: database, path: "") }
+
+    /// - Parameter path: one key, or several joined by slashes.
+    public func child(_ path: String) -> DatabaseReference {
+        DatabaseReference(database: database, path: self.path + "/" + path)
+    }
+
+    /// A new child, whose key sorts after those that were made earlier. Nothing is written.
+    public func childByAutoId() -> DatabaseReference { child(AutoID.next(at: database.transport.now)) }
+
+    /// All that exists at the reference, as a query.
+    public var query: DatabaseQuery { DatabaseQuery(self, RealtimeQuery()) }
+
+    // MARK: Writing
+
+    /// Replaces what exists; nil and `.null` remove it.
+    ///
+    ///     try await ref.setValue(["name": "Ada", "joined": ServerValue.timestamp()])
+    public func setValue(_ value: JSONValue?) async throws(DocumentError) {
+        try await database.write(try set(value))
+    }
+
+    /// Replaces what exists, with a priority: a number or a string.
+    public func setValue(_ value: JSONValue?, andPriority priority: JSONValue?) async throws(DocumentError) {
+        try await database.write(try set(value.map { $0.withPriority(priority) }))
+    }
+
+    /// Replaces what exists by an `Encodable` value.
+    ///
+    /// - Throws: `EncodingError`, or `DocumentError` if the value is refused.
+    public func setValue(from value: some Encodable) async throws {
+        try await database.write(DatabaseRequest(.set, value: try Self.json(of: value), at: self))
+    }
+
+    /// Changes some children, and leaves the others. Keys may be paths of several keys; all are changed, or none.
+    ///
+    ///     try await database.reference().updateChildValues(["posts/\(id)": post, "user-posts/\(uid)/\(id)": post])
+    public func updateChildValues(_ values: [String: JSONValue?]) async throws(DocumentError) {
+        try await database.write(try update(values))
+    }
+
+    public func removeValue() async throws(DocumentError) { try await setValue(nil) }
+
+    /// Changes the priority alone: a number or a string; nil removes it. Nothing happens if nothing exists.
+    public func setPriority(_ priority: JSONValue?) async throws(DocumentError) {
+        try await database.write(try self.priority(priority))
+    }
+
+    // MARK: Requests
+
+    func set(_ value: JSONValue?) throws(DocumentError) -> DatabaseRequest {
+        DatabaseRequest(.set, value: try Self.json(value), at: self)
+    }
+
+    func update(_ values: [String: JSONValue?]) throws(DocumentError) -> DatabaseRequest {
+        let members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value ?? .null) }
+        return DatabaseRequest(.update, value: try Self.json(.object(JSONObject(members))), at: self)
+    }
+
+    func priority(_ priority: JSONValue?) throws(DocumentError) -> DatabaseRequest {
+        DatabaseRequest(.set, value: try Self.json(priority), at: child(".priority"))
+    }
+
+    static func json(_ value: JSONValue?) throws(DocumentError) -> [UInt8] {
+        do { return try (value ?? .null).serialized() } catch { throw .invalidArgument(error.reason) }
+    }
+
+    static func json(of value: some Encodable) throws -> [UInt8] { try CallableEncoder(root: "value").encode(value) }
+}
+
+extension DatabaseReference: Equatable {
+    public static func == (a: DatabaseReference, b: DatabaseReference) -> Bool {
+        a.path == b.path && a.database.instance == b.database.instance
+    }
+}
+
+extension DatabaseReference: CustomStringConvertible {
+    public var description: String { "/" + path }
+}
+
+extension DatabaseRequest {
+    init(_ operation: Operation, value: [UInt8], at reference: DatabaseReference, ifHash hash: String? = nil) {
+        self.init(
+            operation, instance: reference.database.instance, target: reference.path, value: value, ifHash: hash)
+    }
+}
+
+extension JSONValue {
+    /// The value in the form in which Firebase exports values with priorities.
+    func withPriority(_ priority: JSONValue?) -> JSONValue {
+        guard let priority, priority != .null else { return self }
+        var object: JSONObject
+        switch self {
+        case .object(let members): object = members
+        case .array(let elements):
+            object = JSONObject(elements.enumerated().filter { $1 != .null }.map { ("\($0)", $1) })
+        default: return [".value": self, ".priority": priority]
+        }
+        object[".priority"] = priority
+        return .object(object)
+    }
+}

@@ -1,0 +1,188 @@
+import FunctionsRuntime
+import FunctionsTesting
+import Testing
+import TestSupport
+
+private struct Message: Codable, Sendable, Equatable {
+    var text: String
+    var sent: Int?
+}
+
+private struct Chat: FunctionBundle {
+    var functions: [Function] {
+        onCall("post") { (request: CallableRequest<String>) in
+            let message = request.database.reference(withPath: "rooms/lobby/messages").childByAutoId()
+            try await message.setValue(["text": .string(request.data), "sent": ServerValue.timestamp()])
+            return message.key ?? ""
+        }
+        onValueCreated("moderate", reference: "rooms/{room}/messages/{message}", .retry()) {
+            (event: DatabaseEvent<Message>, transaction: Transaction) in
+            guard event.data.text.contains("darn") else { return }
+            try transaction.database.setValue("***", at: event.reference.child("text"))
+            try transaction.setData(
+                ["text": event.data.text],
+                forDocument: transaction.firestore.document("moderated/\(event.params["message"] ?? "")"))
+        }
+        onValueWritten("count", reference: "/likes/{post}") { event in
+            let count = event.data.after.childrenCount
+            try await event.database.reference(withPath: "counts").child(try event.parameter("post")).setValue(
+                .integer(Int64(count)))
+        }
+        onCall("like") { (request: CallableRequest<String>, transaction: Transaction) in
+            let likes = request.database.reference(withPath: "stars/\(request.data)")
+            let count = (try await transaction.database.getData(likes).value?.intValue ?? 0) + 1
+            try transaction.database.setValue(.integer(Int64(count)), at: likes)
+            try transaction.setData(
+                ["stars": count], forDocument: transaction.firestore.document("posts/\(request.data)"))
+            return count
+        }
+        onCall("add") { (request: CallableRequest<Int>) in
+            let result = try await request.database.reference(withPath: "sum").runTransactionBlock { data in
+                guard request.data > 0 else { return .abort() }
+                data.value = .integer(Int64((data.value?.intValue ?? 0) + request.data))
+                return .success(withValue: data)
+            }
+            return result.committed
+        }
+    }
+}
+
+/// The Realtime Database as functions use it.
+struct DatabaseTests {
+    @Test(.endsHangs) func aMessageIsModeratedInOneCommitWithADocument() async throws {
+        let tester = try FunctionsTester(Chat())
+        let good: String = try await tester.call("post", "hello")
+        let bad: String = try await tester.call("post", "darn it")
+        try await tester.deliverAll()
+        let messages = try await tester.database.reference(withPath: "rooms/lobby/messages").getData()
+        #expect(messages.children.map(\.key) == [good, bad])
+        #expect(try messages.childSnapshot(forPath: good).data(as: Message.self).text == "hello")
+        #expect(messages.childSnapshot(forPath: good + "/sent").value == .integer(tester.now.microseconds / 1_000))
+        #expect(messages.childSnapshot(forPath: bad + "/text").value == "***")
+        #expect(try await tester.firestore.document("moderated/\(bad)").getDocument()["text"] == .string("darn it"))
+        #expect(try await tester.firestore.document("moderated/\(good)").getDocument().exists == false)
+    }
+
+    @Test(.endsHangs) func eachChangedNodeCallsTheFunction() async throws {
+        let tester = try FunctionsTester(Chat())
+        let root = tester.database.reference()
+        try await root.updateChildValues(["likes/a/ada": true, "likes/a/bob": true, "likes/b/ada": true])
+        try await tester.deliverAll()
+        #expect(try await root.child("counts").getData().value == ["a": 2, "b": 1])
+        try await root.child("likes/a").removeValue()
+        try await tester.deliverAll()
+        #expect(try await root.child("counts").getData().value == ["a": 0, "b": 1])
+    }
+
+    @Test(.endsHangs) func bothWorldsHaveTheSameCount() async throws {
+        let tester = try FunctionsTester(Chat())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { let _: Int = try await tester.call("like", "p") } }
+            try await group.waitForAll()
+        }
+        #expect(try await tester.database.reference(withPath: "stars/p").getData().value == 20)
+        #expect(try await tester.firestore.document("posts/p").getDocument()["stars"] == .integer(20))
+    }
+
+    @Test(.endsHangs) func aTransactionBlockRunsAgainIfOthersAreFaster() async throws {
+        let tester = try FunctionsTester(Chat())
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<10 { group.addTask { try await tester.call("add", 2) } }
+            for try await committed in group { #expect(committed) }
+        }
+        #expect(try await tester.database.reference(withPath: "sum").getData().value == 20)
+        let committed: Bool = try await tester.call("add", 0)
+        #expect(!committed)
+    }
+
+    @Test(.endsHangs) func aTestFiresAnEvent() async throws {
+        let tester = try FunctionsTester(Chat())
+        try await tester.fire("count", reference: "likes/x", before: ["ada": true], after: ["ada": true, "bob": true])
+        #expect(try await tester.database.reference(withPath: "counts/x").getData().value == 2)
+        await #expect(throws: (any Error).self) {
+            try await tester.fire("count", reference: "other/x", after: 1)
+        }
+        await #expect(throws: TestError.self) { try await tester.fire("like", reference: "likes/x", after: 1) }
+    }
+
+    // MARK: Values
+
+    @Test(.endsHangs) func valuesPrioritiesAndCodableTypes() async throws {
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: "/a/b/")
+        #expect(reference.path == "a/b")
+        #expect(reference.key == "b")
+        #expect(reference.parent?.path == "a")
+        try await reference.setValue(from: Message(text: "t", sent: 1))
+        #expect(try await reference.data() == Message(text: "t", sent: 1))
+        try await reference.setPriority(3)
+        #expect(try await reference.getData().priority == 3)
+        #expect(
+            try await reference.getData().valueInExportFormat == ["sent": 1, "text": "t", ".priority": 3])
+        try await reference.setValue([10, nil, 30], andPriority: "p")
+        let array = try await reference.getData()
+        #expect(array.value == [10, nil, 30])
+        #expect(array.priority == "p")
+        #expect(array.hasChild("2"))
+        try await reference.setValue(nil)
+        #expect(try await !reference.getData().exists())
+        let missing: Message? = try await reference.data()
+        #expect(missing == nil)
+    }
+
+    @Test(.endsHangs, arguments: ["a.b", "a/$x", "[", String(repeating: "k/", count: 40)])
+    func aPathThatCantBeIsRefused(path: String) async throws {
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: path)
+        let error = await #expect(throws: DocumentError.self) { try await reference.setValue(1) }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    @Test(.endsHangs) func queriesFindWhatTheyAskFor() async throws {
+        let users = try FunctionsTester(Chat()).database.reference(withPath: "users")
+        try await users.setValue(["a": ["n": 3], "b": ["n": 1], "c": ["n": 2], "d": ["n": "x"]])
+        func keys(_ query: some DatabaseQueryable) async throws -> [String] {
+            try await query.getData().children.compactMap(\.key)
+        }
+        #expect(try await keys(users) == ["a", "b", "c", "d"])
+        #expect(try await keys(users.queryOrdered(byChild: "n")) == ["b", "c", "a", "d"])
+        #expect(try await keys(users.queryOrdered(byChild: "n").queryStarting(atValue: 2)) == ["c", "a", "d"])
+        #expect(try await keys(users.queryOrdered(byChild: "n").queryStarting(afterValue: 2)) == ["a", "d"])
+        #expect(try await keys(users.queryOrdered(byChild: "n").queryEnding(beforeValue: 2)) == ["b"])
+        #expect(try await keys(users.queryOrdered(byChild: "n").queryEqual(toValue: "x")) == ["d"])
+        #expect(try await keys(users.queryOrdered(byChild: "n").queryLimited(toLast: 2)) == ["a", "d"])
+        #expect(
+            try await keys(users.queryOrderedByKey().queryStarting(atValue: "b").queryLimited(toFirst: 2)) == [
+                "b", "c",
+            ])
+        #expect(
+            try await keys(users.queryOrderedByKey().queryStarting(afterValue: "b").queryEnding(atValue: "c")) == ["c"])
+        for bad in [users.queryLimited(toFirst: 0), users.queryOrdered(byChild: ""), users.queryEqual(toValue: [1])] {
+            let error = await #expect(throws: DocumentError.self) { try await bad.getData() }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+
+    // MARK: Observing
+
+    @Test(.endsHangs) func whatIsObservedFollowsTheChanges() async throws {
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        var values = reference.observe(.value).makeAsyncIterator()
+        #expect(try await values.next()?.exists() == false)
+        try await reference.child("a").setValue(1)
+        #expect(try await values.next()?.value == ["a": 1])
+        var added = reference.observe(.childAdded).makeAsyncIterator()
+        var removed = reference.observe(.childRemoved).makeAsyncIterator()
+        #expect(try await added.next()?.key == "a")
+        try await reference.child("b").setValue(2)
+        #expect(try await added.next()?.key == "b")
+        // Again and again, since the observation begins at some time.
+        let child = reference.child("c")
+        let changes = Task {
+            while !Task.isCancelled {
+                try await child.setValue(3)
+                try await child.removeValue()
+            }
+        }
+        #expect(try await removed.next()?.value == 3)
+        changes.cancel()
+    }
+}

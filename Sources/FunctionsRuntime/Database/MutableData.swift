@@ -121,5 +121,5 @@ extension DatabaseReference {
     }
 
     /// As Firebase's SDKs.
-    private static let maxAttempts = 25
+    static let maxAttempts = 25
 }

@@ -36,13 +36,18 @@ package struct TransactionRunner: Sendable {
     ) async throws -> TransactionOutcome<Result> {
         var retrying: TransactionID?
         var lost: DocumentError?
-        for _ in 0..<max(1, options.attempts) {
+        var attempts = max(1, options.attempts)
+        var made = 0
+        while made < attempts {
             try Task.checkCancellation()
+            made += 1
             switch try await attempt(retrying: retrying, completing: completing, body) {
             case .ended(let outcome): return outcome
-            case .aborted(let transaction, let error):
+            case .aborted(let transaction, let error, let readsDatabase):
                 retrying = transaction ?? retrying
                 lost = error
+                // What is read there isn't locked for the retry: as many as for a transaction of that database alone.
+                if readsDatabase, attempts > 1 { attempts = max(attempts, DatabaseReference.maxAttempts) }
             }
         }
         throw lost ?? DocumentError(.aborted, "the transaction lost to concurrent transactions")
@@ -50,7 +55,7 @@ package struct TransactionRunner: Sendable {
 
     private enum Attempt<Result: Sendable> {
         case ended(TransactionOutcome<Result>)
-        case aborted(TransactionID?, DocumentError)
+        case aborted(TransactionID?, DocumentError, readsDatabase: Bool = false)
     }
 
     private func attempt<Result: Sendable>(
@@ -107,7 +112,7 @@ package struct TransactionRunner: Sendable {
             default: throw DocumentError.unexpected(response, to: "commit")
             }
         } catch let error as DocumentError where error.code == .aborted {
-            return .aborted(transaction, error)
+            return .aborted(transaction, error, readsDatabase: !end.changes.database.expectations.isEmpty)
         } catch {
             if let answer = await rollBack(transaction) { return .ended(.completed(answer)) }
             throw error

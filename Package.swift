@@ -322,7 +322,8 @@ let package = Package(
         .target(
             name: "FunctionStores",
             dependencies: [
-                "StrictJSON", "DocumentModel", "RealtimeModel", "UserModel", "WorkerProtocol", "CommitPipeline",
+                "StrictJSON", "DocumentModel", "RealtimeModel", "UserModel", "WorkerProtocol", "Sharing",
+                "CommitPipeline",
                 "DocumentStore", "RealtimeStore", "IdentityProvider",
             ],
             swiftSettings: settings),
@@ -713,7 +714,7 @@ let package = Package(
             name: "FunctionStoresTests",
             dependencies: [
                 "DocumentModel", "RealtimeModel", "StorageEngine", "CommitPipeline", "DocumentStore", "RealtimeStore",
-                "WorkerProtocol", "FunctionStores", "TestSupport", "StoreTestSupport",
+                "WorkerProtocol", "Sharing", "FunctionStores", "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -2,6 +2,7 @@ import CommitPipeline
 package import DocumentModel
 package import RealtimeModel
 package import RealtimeStore
+import Sharing
 import StrictJSON
 import Synchronization
 package import WorkerProtocol
@@ -31,6 +32,8 @@ package final class FunctionDatabases: DatabaseBackend {
     let store: RealtimeStore
     private let names: Names
     private let observations = Mutex(Observations())
+    /// What waits for all functions that observe, shared fairly among their invocations.
+    private let waiting = MemoryBudget(total: 128 * 1024 * 1024)
 
     /// Values up to this are parsed on the caller's thread, which may be an event loop.
     private static let smallBytes = 16_384
@@ -83,11 +86,13 @@ package final class FunctionDatabases: DatabaseBackend {
         var name: String
         var path: RealtimePath
         var query: RealtimeQuery?
+        var wantsHash: Bool
     }
 
     func read(of request: DatabaseRequest) throws(DocumentError) -> Read {
         do {
-            var read = Read(name: name(of: request), path: try RealtimePath(request.target))
+            var read = Read(
+                name: name(of: request), path: try RealtimePath(request.target), wantsHash: request.wantsHash)
             if let query = request.query { read.query = try RealtimeQuery(message: try JSONValue(parsing: query)) }
             return read
         } catch {
@@ -110,18 +115,17 @@ package final class FunctionDatabases: DatabaseBackend {
         _ completion: @escaping @Sendable (Result<DatabaseAnswer, DocumentError>?) -> Void
     ) {
         store.read(in: read.name, of: isShort ? nil : .client(Self.functions), cancellation: context.cancellation) {
-            [names] state -> DatabaseAnswer? in
-            if let query = read.query, !state.isIndexed(query, at: read.path) {
-                names.onMissingIndex(read.name, query, read.path)
-            }
+            [self] state -> DatabaseAnswer? in
             do {
-                var json: [UInt8] = []
-                try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
-                    try context.answer?.take(piece.count)
-                    json += piece
-                    if isShort, json.count > Self.maxShortBytes { throw TooLong() }
+                var total = 0
+                let json = try json(of: read, in: state) { bytes in
+                    total += bytes
+                    if isShort, total > Self.maxShortBytes { throw TooLong() }
+                    do throws(DocumentError) { try context.answer?.take(bytes) } catch {
+                        throw RealtimeFailure(.tooLarge, error.message)
+                    }
                 }
-                let hash = try state.hash(at: read.path, matching: read.query)
+                let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : ""
                 return .value(json, hash: hash, version: state.version)
             } catch is TooLong {
                 return nil
@@ -132,6 +136,19 @@ package final class FunctionDatabases: DatabaseBackend {
             case .failure(let failure): completion(.failure(failure.documentError))
             }
         }
+    }
+
+    /// - Parameter take: called with the bytes of each piece before it is kept.
+    private func json(of read: Read, in state: RealtimeSnapshot, _ take: (Int) throws -> Void) throws -> [UInt8] {
+        if let query = read.query, !state.isIndexed(query, at: read.path) {
+            names.onMissingIndex(read.name, query, read.path)
+        }
+        var json: [UInt8] = []
+        try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
+            try take(piece.count)
+            json += piece
+        }
+        return json
     }
 
     /// All functions together, in long reads.
@@ -179,7 +196,7 @@ package final class FunctionDatabases: DatabaseBackend {
     private func observe(
         _ read: Read, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
     ) {
-        let observation = Observation()
+        let observation = Observation(waiting, of: context.owner ?? 0)
         let id: UInt64
         do throws(DocumentError) {
             id = try observations.withLock { all throws(DocumentError) in try all.add(observation, of: context.owner) }
@@ -189,23 +206,12 @@ package final class FunctionDatabases: DatabaseBackend {
         observation.begin(
             store.listen(
                 to: read.path, matching: read.query, in: read.name, of: .client(Self.functions),
-                read: { [names] state in
-                    if let query = read.query, !state.isIndexed(query, at: read.path) {
-                        names.onMissingIndex(read.name, query, read.path)
-                    }
-                    var json: [UInt8] = []
-                    try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
-                        guard json.count + piece.count <= Observation.maxBytes else {
-                            throw RealtimeFailure(
-                                .tooLarge, "what is observed has more than \(Observation.maxBytes) bytes, the limit")
-                        }
-                        json += piece
-                    }
-                    return json
+                read: { [self] state in
+                    try json(of: read, in: state) { try observation.hold($0) }
                 },
                 started: { result in
                     switch result {
-                    case .success(let json): observation.receive([ReferenceChange.Setting("", json)])
+                    case .success(let json): observation.receive([ReferenceChange.Setting("", json)], areHeld: true)
                     case .failure(let failure): observation.fail(failure.documentError)
                     }
                 },

@@ -1,31 +1,42 @@
 import DocumentModel
 import RealtimeStore
+import Sharing
 import Synchronization
 import WorkerProtocol
 
 /// What a function observes: changes wait here until the function asks for them.
 final class Observation: Sendable {
-    /// What may wait. A function that is slower loses the observation, and begins another one.
-    static let maxBytes = 16 * 1024 * 1024
+    /// What may wait for one observation. A function that is slower loses it, and begins another one.
+    private static let maxBytes = 16 * 1024 * 1024
 
     typealias Completion = @Sendable (Result<DatabaseAnswer, DocumentError>) -> Void
 
     private struct State {
         var listener: RealtimeListener?
         var waiting: [ReferenceChange.Setting] = []
+        /// What is held of the budget.
         var bytes = 0
         var next: Completion?
         /// Why it has ended.
         var failure: DocumentError?
     }
 
+    private let budget: MemoryBudget
+    private let holder: MemoryBudget.Holder
     private let state = Mutex(State())
 
     private static let hasEnded = DocumentError(.cancelled, "the observation has ended")
-    private static let isSlow = DocumentError(
-        .resourceExhausted, "the function is too slow for what it observes: more than 16 MiB of changes wait")
+    private static let isSlow = RealtimeFailure(
+        .tooLarge,
+        "what is observed is too large, or the function is too slow for it: 16 MiB may wait for one observation, and less "
+            + "if much waits for others")
 
-    init() {}
+    init(_ budget: MemoryBudget, of owner: UInt64) {
+        self.budget = budget
+        holder = .user(owner)
+    }
+
+    deinit { budget.release(state.withLock { $0.bytes }, of: holder) }
 
     func begin(_ listener: RealtimeListener) {
         let hasEnded = state.withLock { state in
@@ -35,26 +46,39 @@ final class Observation: Sendable {
         if hasEnded { listener.cancel() }
     }
 
-    func receive(_ settings: [ReferenceChange.Setting]) {
+    /// Holds bytes for what will wait.
+    func hold(_ bytes: Int) throws(RealtimeFailure) {
+        let isHeld = state.withLock { state in
+            guard state.failure == nil, state.bytes + bytes <= Self.maxBytes, budget.take(bytes, for: holder) else {
+                return false
+            }
+            state.bytes += bytes
+            return true
+        }
+        guard isHeld else { throw Self.isSlow }
+    }
+
+    /// - Parameter areHeld: whether their bytes are held already.
+    func receive(_ settings: [ReferenceChange.Setting], areHeld: Bool = false) {
         let bytes = settings.reduce(0) { $0 + $1.target.utf8.count + ($1.value?.count ?? 0) }
+        do throws(RealtimeFailure) {
+            if !areHeld { try hold(bytes) }
+        } catch {
+            return fail(error.documentError)
+        }
         let next = state.withLock { state -> Completion? in
             guard state.failure == nil else { return nil }
-            if let next = state.next {
-                state.next = nil
-                return next
-            }
             state.waiting += settings
-            state.bytes += bytes
-            return nil
+            defer { state.next = nil }
+            return state.next
         }
-        if let next { return next(.success(.changes(settings))) }
-        if state.withLock({ $0.bytes > Self.maxBytes }) { fail(Self.isSlow) }
+        if let next { self.next(next) }
     }
 
     func next(_ completion: @escaping Completion) {
         let answer = state.withLock { state -> Result<DatabaseAnswer, DocumentError>? in
             if !state.waiting.isEmpty {
-                defer { (state.waiting, state.bytes) = ([], 0) }
+                defer { drop(&state) }
                 return .success(.changes(state.waiting))
             }
             if let failure = state.failure { return .failure(failure) }
@@ -67,11 +91,17 @@ final class Observation: Sendable {
         if let answer { completion(answer) }
     }
 
+    private func drop(_ state: inout State) {
+        budget.release(state.bytes, of: holder)
+        (state.waiting, state.bytes) = ([], 0)
+    }
+
     func fail(_ error: DocumentError) {
         let (next, listener) = state.withLock { state in
             defer {
                 state.failure = state.failure ?? error
                 state.next = nil
+                drop(&state)
             }
             return (state.next, state.listener)
         }

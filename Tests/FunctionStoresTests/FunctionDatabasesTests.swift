@@ -41,7 +41,10 @@ struct FunctionDatabasesTests {
     }
 
     private func get(_ path: String) async throws -> (json: String, hash: String, version: Int64) {
-        guard case .value(let json, let hash, let version) = try await send(DatabaseRequest(.get, target: path)) else {
+        guard
+            case .value(let json, let hash, let version) = try await send(
+                DatabaseRequest(.get, target: path, wantsHash: true))
+        else {
             throw DocumentError(.internal, "no value")
         }
         return (String(decoding: json, as: UTF8.self), hash, version)

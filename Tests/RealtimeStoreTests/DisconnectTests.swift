@@ -92,6 +92,20 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// It would never succeed, so it isn't kept for another try.
+    @Test func aWriteThatWouldCallTooManyFunctionsIsRemovedToo() async throws {
+        let fixture = try RealtimeFixture()
+        fixture.route(to: [try RealtimeTrigger("f", .written, "rooms/{room}")])
+        let rooms = "{" + (0...1_000).map { "\"r\($0)\":1" }.joined(separator: ",") + "}"
+        try await register(fixture, "rooms", rooms)
+        try await register(fixture, "b", "2")
+        #expect(try await run(fixture).map { $0?.code } == [.triggerLimit, nil])
+        #expect(try await fixture.json() == #"{"b":2}"#)
+        #expect(try await fixture.take("f") == [])
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
+        try await fixture.close()
+    }
+
     @Test func cancellingForgetsThePathAndWhatIsBelow() async throws {
         let fixture = try RealtimeFixture()
         try await register(fixture, "a/b", "1")

@@ -26,7 +26,9 @@ public struct DatabaseQuery: Sendable, DatabaseQueryable {
 
     public var query: DatabaseQuery { self }
 
-    func request(_ operation: DatabaseRequest.Operation) throws(DocumentError) -> DatabaseRequest {
+    func request(
+        _ operation: DatabaseRequest.Operation, wantsHash: Bool = false
+    ) throws(DocumentError) -> DatabaseRequest {
         if let problem { throw problem }
         var query: [UInt8]?
         if !wire.isDefault {
@@ -35,7 +37,7 @@ public struct DatabaseQuery: Sendable, DatabaseQueryable {
             query = writer.bytes
         }
         return DatabaseRequest(
-            operation, instance: ref.database.instance, target: ref.path, query: query)
+            operation, instance: ref.database.instance, target: ref.path, query: query, wantsHash: wantsHash)
     }
 
     /// The snapshot of an answer.

@@ -29,6 +29,7 @@ public final class MutableData {
         do {
             let json = try DatabaseReference.json(value)
             node = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path)).resolved(now: 0, existing: nil)
+            problem = nil
         } catch {
             problem = .invalidArgument("\(error)")
         }
@@ -102,7 +103,8 @@ extension DatabaseReference {
         var last: DocumentError?
         for _ in 0..<Self.maxAttempts {
             try Task.checkCancellation()
-            guard case .value(let json, let hash, _) = try await database.send(try query.request(.get)) else {
+            guard case .value(let json, let hash, _) = try await database.send(try query.request(.get, wantsHash: true))
+            else {
                 throw DatabaseAnswer.unexpected
             }
             let before = try query.snapshot(json)

@@ -29,7 +29,7 @@ public struct TransactionDatabase: Sendable {
     /// - Throws: `failedPrecondition` after the first write, or in a read-only transaction.
     public func getData(_ place: some DatabaseQueryable) async throws(DocumentError) -> DataSnapshot {
         let query = place.query
-        return try query.snapshot(try await transaction.read(try query.request(.get)))
+        return try query.snapshot(try await transaction.read(try query.request(.get, wantsHash: true)))
     }
 
     /// What exists, decoded as a `Codable` type.

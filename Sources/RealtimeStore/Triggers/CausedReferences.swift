@@ -105,7 +105,7 @@ package struct TriggerLimits: Hashable, Sendable {
     /// Of all events together.
     package var maxBytes: Int
 
-    /// Firebase's (contracts: 1,000 functions told per write, 1 MiB an event).
+    /// Firebase's: 1,000 functions for a write, 1 MiB for an event.
     package static let strict = TriggerLimits(
         maxFunctions: 1_000, maxEventBytes: 1024 * 1024, maxBytes: 64 * 1024 * 1024)
     /// Where `strictTriggerValidation` is off: what the host can bear, while other writers wait.

@@ -24,10 +24,9 @@ package final class RealtimeCommitPart: CommitPart {
 
     package func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
         do {
-            plan = try decide(version: version, in: batch)
-            if commit.context.firesEvents, let triggers: RealtimeTriggers = routes.triggers(of: RealtimeRows.self) {
-                caused = try plan?.events(by: triggers, in: request) ?? []
-            }
+            let triggers: RealtimeTriggers? =
+                commit.context.firesEvents ? routes.triggers(of: RealtimeRows.self) : nil
+            plan = try decide(version: version, triggers, in: batch)
         } catch let error as StorageError where error.kind != .damaged {
             throw error
         } catch {
@@ -37,7 +36,9 @@ package final class RealtimeCommitPart: CommitPart {
         }
     }
 
-    private func decide(version: Int64, in batch: CommitBatch) throws -> WritePlan? {
+    private func decide(
+        version: Int64, _ triggers: RealtimeTriggers?, in batch: CommitBatch
+    ) throws -> WritePlan? {
         if let registration = request.registration, try !DisconnectRows(storage: batch.storage).exists(registration) {
             throw RealtimeFailure(.invalid, "the onDisconnect was written or cancelled before")
         }
@@ -68,6 +69,13 @@ package final class RealtimeCommitPart: CommitPart {
         }
         if let limit = request.maxRows, plan.changes.count > limit {
             return try refuse(RealtimeFailure(.tooManyRows, "the write changes more than \(limit) rows, its limit"))
+        }
+        if let triggers {
+            do {
+                caused = try plan.events(by: triggers, in: request)
+            } catch let failure as RealtimeFailure where failure.code == .triggerLimit {
+                return try refuse(failure)
+            }
         }
         return plan
     }

@@ -32,12 +32,14 @@ package struct DatabaseRequest: Hashable, Sendable {
     package var value: [UInt8] = []
     /// What is set only replaces what has this hash; empty for nothing. Nil without a condition.
     package var hash: String?
+    /// Whether the hash of what ``Operation/get`` finds is wanted, which costs as much as reading it.
+    package var wantsHash = false
     /// Which one ``Operation/next`` and ``Operation/end`` mean.
     package var observation: UInt64 = 0
 
     package init(
         _ operation: Operation, instance: String = "", target: String = "", query: [UInt8]? = nil,
-        value: [UInt8] = [], ifHash hash: String? = nil, observation: UInt64 = 0
+        value: [UInt8] = [], ifHash hash: String? = nil, wantsHash: Bool = false, observation: UInt64 = 0
     ) {
         self.operation = operation
         self.instance = instance
@@ -45,6 +47,7 @@ package struct DatabaseRequest: Hashable, Sendable {
         self.query = query
         self.value = value
         self.hash = hash
+        self.wantsHash = wantsHash
         self.observation = observation
     }
 
@@ -59,6 +62,7 @@ package struct DatabaseRequest: Hashable, Sendable {
         query = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
         value = try reader.blob()
         hash = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
+        wantsHash = try reader.bool()
         observation = try reader.varint()
     }
 
@@ -69,13 +73,14 @@ package struct DatabaseRequest: Hashable, Sendable {
         writer.write(optional: query) { $0.write(blob: $1) }
         writer.write(blob: value)
         writer.write(optional: hash) { $0.write($1) }
+        writer.write(wantsHash)
         writer.write(varint: observation)
     }
 }
 
 /// The answer to a ``DatabaseRequest``.
 package enum DatabaseAnswer: Hashable, Sendable {
-    /// What exists, and its hash.
+    /// What exists, and its hash: empty for nothing, and if it wasn't asked for.
     ///
     /// - Parameter version: that of the state, for an expectation; 0 if it isn't known.
     case value([UInt8], hash: String, version: Int64 = 0)

@@ -119,7 +119,10 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
             return bytes
         }
         switch response {
-        case .users where purpose != .read, .database where purpose != .read: return bytes
+        case .users where purpose != .read: return bytes
+        // The observation goes on without them, so the function must begin another one.
+        case .database(.changes): return DocumentResponse.failed(Self.noRoom).encoded
+        case .database where purpose != .read: return bytes
         case .users, .database, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
             .completed:
             return again(with: bytes.count)

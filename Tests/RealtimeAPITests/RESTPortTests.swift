@@ -305,13 +305,13 @@ import Testing
             try await port.sweep(after: .zero)
             // More than the system keeps for the connection.
             while try await slow.readSome() < 5_000_000 {}
-            try await port.sweep(after: .seconds(70))
-            try await port.sweep(after: .seconds(100))
+            try await port.sweep(after: .hours(70))
+            try await port.sweep(after: .hours(100))
             try await slow.startReading()
             #expect(try await slow.answer().body.utf8.count == text.utf8.count + 2)
             // It is idle now.
-            try await port.sweep(after: .seconds(101))
-            try await port.sweep(after: .seconds(300))
+            try await port.sweep(after: .hours(101))
+            try await port.sweep(after: .hours(300))
             try await slow.waitForEnd()
         }
     }

@@ -303,10 +303,10 @@ import Testing
             while port.service.memory("n").listenCount == 0 { await Task.yield() }
             try await slow.say(#"{"t":"d","d":{"r":2,"a":"g","b":{"p":"/x"}}}"#)
             // What it is sent fills its socket at first.
-            var minutes: Int64 = 0
+            var hours: Int64 = 0
             while port.sessionCount > 0 {
-                try await port.sweep(after: .seconds(minutes * 60))
-                minutes += 1
+                try await port.sweep(after: .hours(hours))
+                hours += 1
             }
             // Unless it has noticed already.
             try? await slow.startReading()

@@ -89,6 +89,8 @@ package struct RealtimePortLimits: Sendable {
     package var pollSilence = TimeAmount.seconds(60)
     /// Between two signs of life of a stream.
     package var keepAlive = TimeAmount.seconds(30)
+    /// How long the client of a WebSocket that ends has to close.
+    package var closing = TimeAmount.seconds(5)
 
     package init() {}
 }

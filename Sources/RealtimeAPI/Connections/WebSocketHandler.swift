@@ -58,8 +58,6 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     static let maxFrameBytes = 1024 * 1024
     /// Messages up to this are read at once.
     private static let smallMessage = 64 * 1024
-    /// How long the client has to close.
-    private static let closeTime = TimeAmount.seconds(5)
 
     init(
         _ channel: any Channel, to receiver: any SocketReceiver, on receiverQueue: ConnectionQueue, address: UInt64,
@@ -282,7 +280,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         // Nothing of it is looked at.
         isSessionReading = true
         updateReading()
-        loop.eventLoop.assumeIsolated().scheduleTask(in: Self.closeTime) { [self] in abort() }
+        loop.eventLoop.assumeIsolated().scheduleTask(in: loop.parts.port.closing) { [self] in abort() }
     }
 
     func abort() {

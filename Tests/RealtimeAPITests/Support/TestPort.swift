@@ -25,6 +25,15 @@ final class TestPort: Sendable {
         var parts = RealtimeParts(
             service: service, credentials: credentials, defaultDatabase: "n", now: { 1_700_000_000_000 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        // A machine that stands still for a minute ends nothing. `idle` is a number that tests tell.
+        parts.port.transfer = .hours(24)
+        parts.port.idle = .hours(75)
+        parts.port.hold = .hours(24)
+        parts.port.pollSilence = .hours(24)
+        parts.port.keepAlive = .hours(24)
+        parts.port.closing = .hours(24)
+        parts.limits.pingSeconds = 50 * 3600
+        parts.limits.silenceSeconds = 90 * 3600
         change(&parts)
         port = try await RealtimePort.start(
             parts, group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0, grace: .milliseconds(100))

@@ -655,7 +655,8 @@ let package = Package(
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
-                "StrictJSON", "TextFormats", "DataDirectory", "TokenVerification", "TestSupport", "HostTesting",
+                "StrictJSON", "TextFormats", "DataDirectory", "OutboundHTTP", "TokenVerification", "TestSupport",
+                "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -871,7 +872,7 @@ let package = Package(
             dependencies: [
                 "Sharing",
                 "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
-                "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
+                "OutboundHTTP", "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),

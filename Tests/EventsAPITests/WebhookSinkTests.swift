@@ -7,7 +7,9 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import OutboundHTTP
 import Synchronization
+import TestSupport
 import Testing
 
 struct WebhookSinkTests {
@@ -77,7 +79,8 @@ struct WebhookSinkTests {
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
         let error: WebhookError? = try await application.test(.live) { client in
             let port = try #require(client.port)
-            let webhook = WebhookClient(address: "http://127.0.0.1:\(port)/hook")
+            let webhook = WebhookClient(
+                address: "http://127.0.0.1:\(port)/hook", transport: OutboundClient(clock: ManualClock()))
             do throws(WebhookError) {
                 try await webhook.post(Array("{}".utf8))
                 return nil

@@ -1,4 +1,6 @@
 import HostTesting
+import OutboundHTTP
+import TestSupport
 import TextFormats
 @testable import TokenVerification
 import Foundation
@@ -24,7 +26,8 @@ import _CryptoExtras
         return try await application.test(.live) { client in
             let port = try #require(client.port)
             let source = RemoteKeySource(
-                address: "http://127.0.0.1:\(port)/keys", document: document, fixedAge: fixedAge)
+                address: "http://127.0.0.1:\(port)/keys", document: document, fixedAge: fixedAge,
+                transport: OutboundClient(clock: ManualClock()))
             do throws(KeySourceError) {
                 return .success(try await source.fetch())
             } catch {

@@ -261,8 +261,8 @@ let package = Package(
         .target(
             name: "ControlProtocol",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
-                "DataDirectory", "FirestoreJSON",
+                "StrictJSON", "TextFormats", "DocumentModel", "RealtimeModel", "FunctionManifest", "DocumentStore",
+                "EventDelivery", "DataDirectory", "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -368,7 +368,7 @@ let package = Package(
                 "CommitPipeline", "DocumentStore", "UserStore", "DataDirectory", "HostProcess", "TokenVerification",
                 "ServiceAccounts", "Sharing", "IdentityProvider", "TextFormats", "GoogleREST",
                 "FirestoreJSON", "FirestoreClient", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
-                "RealtimeModel", "RealtimeAPI", "EventsAPI", "HostConfiguration", "Deployments",
+                "RealtimeModel", "RealtimeStore", "RealtimeAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -825,7 +825,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ControlProtocolTests",
-            dependencies: ["DocumentModel", "ControlProtocol"],
+            dependencies: ["DocumentModel", "RealtimeModel", "ControlProtocol"],
             swiftSettings: settings),
         .testTarget(
             name: "EventDispatchTests",
@@ -872,7 +872,8 @@ let package = Package(
             dependencies: [
                 "Sharing",
                 "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
-                "OutboundHTTP", "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "TestSupport", "HostTesting",
+                "OutboundHTTP", "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "TestSupport",
+                "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -901,7 +902,8 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
                 "UserStore",
-                "ControlProtocol", "ControlAPI", "TestSupport",
+                "RealtimeModel", "RealtimeStore", "HostConfiguration", "ControlProtocol", "ControlAPI", "TestSupport",
+                "RealtimeTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

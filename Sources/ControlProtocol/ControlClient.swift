@@ -62,10 +62,12 @@ package struct ControlClient: Sendable {
     /// - Parameters:
     ///   - path: the path below the version, with its query.
     ///   - input: the request's body; nil if it has none.
+    ///   - hasPieces: whether lines of the response may announce pieces, which `onPiece` receives.
     /// - Throws: any error of `onLine`, `unavailable` if the connection is lost, or `unimplemented` if the host doesn't
     ///   know the path.
     func exchange(
         _ path: String, input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
+        hasPieces: Bool = false, onPiece: (ArraySlice<UInt8>) async throws -> Void = { _ in },
         onLine: ([UInt8]) async throws -> Void
     ) async throws {
         let head = HTTPRequestHead(
@@ -82,7 +84,7 @@ package struct ControlClient: Sendable {
                     failure.error.withLock { $0 = error }
                     connection.channel.close(promise: nil)
                 }
-                try await Self.lines(of: inbound, onLine)
+                try await Self.lines(of: inbound, hasPieces: hasPieces, onPiece, onLine)
             }
         } catch {
             if let cause = failure.error.withLock({ $0 }) { throw cause }
@@ -98,11 +100,14 @@ package struct ControlClient: Sendable {
         _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
         onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
-        let sendsInput = if case .importDocuments = request { true } else { false }
         let isExport = if case .export = request { true } else { false }
+        let hasPieces = if case .exportDatabase = request { true } else { false }
         var outcome: DataOutcome?
         var exported = ExportTail()
-        try await exchange(DataWire.path(request), input: sendsInput ? input : nil) { line in
+        try await exchange(
+            DataWire.path(request), input: request.hasInput ? input : nil, hasPieces: hasPieces,
+            onPiece: { try await onEvent(.bytes(Array($0))) }
+        ) { line in
             switch try DataWire.read(line, isExport: isExport) {
             case .error(let error): throw error
             case .outcome(let found): outcome = found
@@ -142,9 +147,12 @@ package struct ControlClient: Sendable {
     }
 
     private static func lines(
-        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, _ onLine: ([UInt8]) async throws -> Void
+        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, hasPieces: Bool,
+        _ onPiece: (ArraySlice<UInt8>) async throws -> Void, _ onLine: ([UInt8]) async throws -> Void
     ) async throws {
         var lines = LineBuffer()
+        /// The bytes of a piece that are still to come.
+        var left = 0
         for try await part in inbound {
             switch part {
             case .head(let head):
@@ -154,7 +162,21 @@ package struct ControlClient: Sendable {
                 }
             case .body(let piece):
                 lines.append(piece.readableBytesView)
-                while let line = try lines.next() { try await onLine(line) }
+                while true {
+                    if left > 0 {
+                        let piece = lines.take(atMost: left)
+                        guard !piece.isEmpty else { break }
+                        left -= piece.count
+                        try await onPiece(piece)
+                    } else {
+                        guard let line = try lines.next() else { break }
+                        if hasPieces, let length = DataWire.pieceLength(line) {
+                            left = length
+                        } else {
+                            try await onLine(line)
+                        }
+                    }
+                }
             case .end: return
             }
         }

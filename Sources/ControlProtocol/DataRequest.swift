@@ -10,6 +10,16 @@ package enum DataRequest: Hashable, Sendable {
     case check(repairing: Bool)
     case compact(whole: Bool)
     case clear
+    case exportDatabase(DatabasePlace)
+    case importDatabase(DatabasePlace, DatabaseImportOptions)
+
+    /// Whether the request has a body.
+    package var hasInput: Bool {
+        switch self {
+        case .importDocuments, .importDatabase: true
+        case .backUp, .export, .check, .compact, .clear, .exportDatabase: false
+        }
+    }
 }
 
 /// The part of the data that an export has.
@@ -41,6 +51,8 @@ package enum DataEvent: Hashable, Sendable {
     case problem(String)
     /// Complete lines of an export.
     case lines([UInt8])
+    /// A piece of a database's export, which may end anywhere.
+    case bytes([UInt8])
 }
 
 /// The result of a ``DataRequest``: numbers by name.

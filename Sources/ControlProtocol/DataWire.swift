@@ -1,9 +1,10 @@
 package import DocumentModel
+import RealtimeModel
 import StrictJSON
 import TextFormats
 
 /// The format of `data` commands on the control socket: the request is a path with a query, the response is lines of
-/// JSON. An export's lines are sent unchanged.
+/// JSON. An export's lines are sent unchanged. Pieces of a database's export follow lines that announce their lengths.
 package enum DataWire {
     // MARK: Requests
 
@@ -18,9 +19,29 @@ package enum DataWire {
             case .check(let repairing): ("check", [("repair", "\(repairing)")])
             case .compact(let whole): ("compact", [("whole", "\(whole)")])
             case .clear: ("clear", [])
+            case .exportDatabase(let place): ("export-database", parameters(place))
+            case .importDatabase(let place, let options):
+                (
+                    "import-database",
+                    parameters(place) + [("steps", "\(options.inSteps)"), ("triggers", "\(options.firesEvents)")]
+                )
             }
         let query = parameters.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
         return "data/\(verb)" + (query.isEmpty ? "" : "?\(query)")
+    }
+
+    // Verbs of their own: a host that doesn't know them mustn't take them for those of documents.
+    private static func parameters(_ place: DatabasePlace) -> [(String, String)] {
+        [("database", place.database), ("path", place.path.string), ("format", place.format.rawValue)]
+    }
+
+    private static func place(_ parameters: ControlParameters) throws(DocumentError) -> DatabasePlace {
+        let name = try parameters.required("format")
+        guard let format = DatabasePlace.Format(rawValue: name) else {
+            throw .invalidArgument("this host doesn't know the format \(name)")
+        }
+        return try DatabasePlace(
+            try parameters.required("database"), path: parameters["path"] ?? "", format: format)
     }
 
     /// - Throws: `invalidArgument` if this host doesn't know the request.
@@ -44,6 +65,11 @@ package enum DataWire {
         case "check": return .check(repairing: parameters.has("repair"))
         case "compact": return .compact(whole: parameters.has("whole"))
         case "clear": return .clear
+        case "export-database": return .exportDatabase(try place(parameters))
+        case "import-database":
+            let options = DatabaseImportOptions(
+                inSteps: parameters.has("steps"), firesEvents: parameters.has("triggers"))
+            return .importDatabase(try place(parameters), options)
         default: throw .invalidArgument("this host doesn't know \"data \(verb)\"")
         }
     }
@@ -61,6 +87,11 @@ package enum DataWire {
         var text = JSONWriter()
         switch event {
         case .lines(let lines): return lines
+        case .bytes(let bytes):
+            text.raw("{\"bytes\":")
+            text.integer(bytes.count)
+            text.raw("}\n")
+            return text.bytes + bytes
         case .problem(let problem):
             text.raw("{\"problem\":")
             text.string(problem)
@@ -93,6 +124,13 @@ package enum DataWire {
         text.string(error.message)
         text.raw("}}\n")
         return text.bytes
+    }
+
+    /// The length of the piece that follows a line; nil if none follows.
+    static func pieceLength(_ line: [UInt8]) -> Int? {
+        let beginning = Array("{\"bytes\":".utf8)
+        guard line.starts(with: beginning), line.last == UInt8(ascii: "}") else { return nil }
+        return Int(String(decoding: line[beginning.count..<(line.count - 1)], as: UTF8.self))
     }
 
     /// - Parameter isExport: whether each line that isn't an error belongs to an export.

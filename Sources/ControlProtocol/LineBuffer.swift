@@ -40,6 +40,14 @@ package struct LineBuffer {
         return Array(bytes[start..<end])
     }
 
+    /// The next bytes, which needn't be a line.
+    package mutating func take(atMost count: Int) -> ArraySlice<UInt8> {
+        let piece = bytes[start...].prefix(count)
+        start = piece.endIndex
+        searched = max(searched, start)
+        return piece
+    }
+
     /// The bytes after the last line break.
     package var rest: ArraySlice<UInt8> { bytes[start...] }
 }

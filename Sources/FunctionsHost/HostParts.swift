@@ -54,6 +54,15 @@ package struct HostParts: Sendable {
     /// The documents as public APIs reach them.
     var documents: StoreDocumentService { StoreDocumentService(store, database: database, rules: rules.clients) }
 
+    /// What data commands work on.
+    func data(_ configuration: HostConfiguration) -> DataService {
+        DataService(
+            store, database: database, users: users,
+            databases: DatabaseData(
+                trees, configuration, directory: directory.path,
+                triggerLimits: { [databases] in databases.triggerLimits(of: $0) }))
+    }
+
     init(
         _ configuration: HostConfiguration, isEphemeral: Bool, isLocal: Bool, console: LogWriter?,
         archive: LogArchive?, logger: Logger

@@ -131,7 +131,7 @@ package final class HostServer: Sendable {
                 logger: logger)
             // Late, so that no other mistake leaves a filled store behind, and before the first port is bound.
             try await imports?.run(
-                DataService(parts.store, database: parts.database, users: parts.users),
+                parts.data(configuration),
                 directory: isEphemeral ? nil : parts.directory.path, logger: logger)
             gateway = try await Self.gateway(
                 configuration, parts: parts, routes: first.routes, tls: tls, logger: logger)
@@ -346,7 +346,7 @@ package final class HostServer: Sendable {
     }
 
     private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {
-        let data = DataTopic(service: DataService(parts.store, database: parts.database, users: parts.users))
+        let data = DataTopic(service: parts.data(configuration))
         let deliveries = DeliveryService(
             parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [

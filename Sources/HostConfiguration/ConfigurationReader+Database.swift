@@ -43,7 +43,7 @@ extension ConfigurationReader {
 
 /// The names that a database can have: they are labels of domain names.
 package enum DatabaseNamespace {
-    static let description = "use 4 to 63 lowercase letters, digits and -, such as demo-shop-default-rtdb"
+    package static let description = "use 4 to 63 lowercase letters, digits and -, such as demo-shop-default-rtdb"
 
     package static func isValid(_ name: String) -> Bool {
         (4...63).contains(name.utf8.count) && name.first != "-" && name.last != "-"

@@ -64,9 +64,13 @@ struct DataRestoreCommand: AsyncParsableCommand {
 /// `functions-host data export [FILE|-]`
 struct DataExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Writes a snapshot of the documents and users as lines of JSON.")
+        commandName: "export",
+        abstract: "Writes a snapshot of the documents and users as lines of JSON, or one of a Realtime Database.",
+        discussion: DatabaseOptions.exportDiscussion)
 
     @OptionGroup var options: DataOptions
+
+    @OptionGroup(title: "Realtime Database") var databases: DatabaseOptions
 
     @Option(
         name: .customLong("collection"),
@@ -79,8 +83,18 @@ struct DataExportCommand: AsyncParsableCommand {
     @Argument(help: "The file to create; - for standard output.")
     var file = "-"
 
+    func validate() throws {
+        try databases.validateUse()
+        guard databases.database == nil || collections.isEmpty else {
+            throw ValidationError("a database has no collections; choose a part of it with --path")
+        }
+    }
+
     func run() async throws {
         try await options.run(resultToErrors: file == "-") { place, report in
+            if let database = try databases.place(for: file) {
+                return try await export(database, place, report)
+            }
             let paths = try collections.map { try CollectionPath($0) }
             let output = try ExportOutput(file, replacing: replace, beside: place)
             do {
@@ -99,6 +113,24 @@ struct DataExportCommand: AsyncParsableCommand {
                 output.discard()
                 throw error
             }
+        }
+    }
+
+    private func export(_ database: DatabasePlace, _ place: DataAccess, _ report: CommandReport) async throws {
+        let output = try ExportOutput(file, replacing: replace, beside: place)
+        do {
+            var bytes = 0
+            let outcome = try await place.perform(.exportDatabase(database), input: NoChunks()) { event in
+                guard case .bytes(let piece) = event else { return }
+                try output.write(piece)
+                bytes += piece.count
+                report.progress("exported", done: bytes, total: nil, inBytes: true)
+            }
+            try output.finish()
+            report.result("exported \(outcome.databaseContent) from \(database)", outcome.numbers)
+        } catch {
+            output.discard()
+            throw error
         }
     }
 }

@@ -8,10 +8,20 @@ import FirestoreClient
 struct DataImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Imports exported documents and users, or the documents of a running emulator.",
-        discussion: "Documents with the same paths, and users with the same uids, are replaced.")
+        abstract:
+            "Imports exported documents and users, the documents of a running emulator, or a Realtime Database's data.",
+        discussion: "Documents with the same paths, and users with the same uids, are replaced.\n\n"
+            + DatabaseOptions.importDiscussion)
 
     @OptionGroup var options: DataOptions
+
+    @OptionGroup(title: "Realtime Database") var databases: DatabaseOptions
+
+    @Flag(help: "With --database: add to what exists, in many commits, instead of replacing it in one.")
+    var inSteps = false
+
+    @Flag(help: "With --database: the changes trigger no functions.")
+    var disableTriggers = false
 
     @Flag(help: "Delete all documents first.")
     var clear = false
@@ -28,6 +38,16 @@ struct DataImportCommand: AsyncParsableCommand {
     var file: String?
 
     func validate() throws {
+        try databases.validateUse()
+        guard databases.database == nil else {
+            guard !clear, source == nil, project == nil else {
+                throw ValidationError("--clear, --from and --project are for documents, and don't go with --database")
+            }
+            return
+        }
+        guard !inSteps, !disableTriggers else {
+            throw ValidationError("--in-steps and --disable-triggers need --database")
+        }
         guard let source else {
             guard project == nil else { throw ValidationError("--project needs --from; a file names its own project") }
             return
@@ -43,6 +63,9 @@ struct DataImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { place, report in
+            if let database = try databases.place(for: file ?? "-") {
+                return try await run(database, place, report)
+            }
             guard let source else {
                 return try await run(place, report, try FileChunks(file ?? "-"))
             }
@@ -65,6 +88,16 @@ struct DataImportCommand: AsyncParsableCommand {
             if case .progress(let done, let total) = event { report.progress("documents", done: done, total: total) }
         }
         report.result("imported \(outcome.content)\(origin)", outcome.numbers)
+    }
+
+    private func run(_ database: DatabasePlace, _ place: DataAccess, _ report: CommandReport) async throws {
+        let request = DataRequest.importDatabase(
+            database, DatabaseImportOptions(inSteps: inSteps, firesEvents: !disableTriggers))
+        let outcome = try await place.perform(request, input: try FileChunks(file ?? "-")) { event in
+            guard case .progress(let done, let total) = event else { return }
+            report.progress(total == nil ? "received" : "imported", done: done, total: total, inBytes: true)
+        }
+        report.result("imported \(outcome.databaseContent) into \(database)", outcome.numbers)
     }
 }
 

@@ -8,7 +8,7 @@ struct DataCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract:
-            "Checks the file, the documents, their indexes, the change log and the deliveries. Exits with 2 if it finds problems."
+            "Checks the file, the documents, the Realtime Databases, their indexes, the change log and the deliveries. Exits with 2 if it finds problems."
     )
 
     @OptionGroup var options: DataOptions
@@ -22,7 +22,7 @@ struct DataCheckCommand: AsyncParsableCommand {
                 switch event {
                 case .problem(let problem): report.problem(problem)
                 case .progress(let done, let total): report.progress("documents", done: done, total: total)
-                case .lines: break
+                case .lines, .bytes: break
                 }
             }
             var members: [String: any Encodable & Sendable] = outcome.numbers.mapValues { $0 }
@@ -34,6 +34,7 @@ struct DataCheckCommand: AsyncParsableCommand {
 
     private func sentence(_ outcome: DataOutcome) -> String {
         var text = "checked \(outcome["documents"]) documents, \(outcome["entries"]) index entries, "
+        if outcome["databaseRows"] > 0 { text += "\(outcome["databaseRows"]) rows of Realtime Databases, " }
         text += "\(outcome["changes"]) changes in the log, \(outcome["completions"]) kept answers and "
         text += "\(outcome["deliveries"]) deliveries: "
         let problems = outcome["problems"]

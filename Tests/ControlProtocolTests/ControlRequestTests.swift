@@ -1,4 +1,5 @@
 import DocumentModel
+import RealtimeModel
 import Testing
 
 @testable import ControlProtocol
@@ -45,14 +46,42 @@ import Testing
         DataRequest.backUp(file: "/tmp/a b.sqlite", replacing: true), .export(.everything), .export(.users),
         .importDocuments(clearing: true),
         .importDocuments(clearing: false), .check(repairing: true), .compact(whole: false), .clear,
+        .exportDatabase(DatabasePlace("demo-default-rtdb")),
+        .exportDatabase(
+            DatabasePlace("d", path: RealtimePath(unchecked: [RealtimeKey(unchecked: "a&b é")]), format: .jsonl)),
+        .importDatabase(DatabasePlace("d"), DatabaseImportOptions()),
+        .importDatabase(DatabasePlace("d"), DatabaseImportOptions(inSteps: true, firesEvents: false)),
     ]) func dataRequestsRoundTrip(request: DataRequest) throws {
         let parts = DataWire.path(request).split(separator: "?", maxSplits: 1)
         let verb = String(parts[0].dropFirst("data/".count))
         #expect(try DataWire.request(verb, query: parts.count > 1 ? String(parts[1]) : nil) == request)
     }
 
+    /// A piece is announced by its length, and may contain what looks like lines.
+    @Test func piecesAreDividedFromLines() throws {
+        let piece = Array("{\"error\":1}\n{\"bytes\":3}\nx".utf8)
+        var buffer = LineBuffer()
+        buffer.append(DataWire.line(.bytes(piece)).prefix(20))
+        let line = try #require(try buffer.next())
+        let length = try #require(DataWire.pieceLength(line))
+        #expect(length == piece.count)
+        var read = Array(buffer.take(atMost: length))
+        #expect(read == Array(piece.prefix(read.count)) && read.count < length)
+        buffer.append(DataWire.line(.bytes(piece)).dropFirst(20) + DataWire.line(DataOutcome(["bytes": length])))
+        read += buffer.take(atMost: length - read.count)
+        #expect(read == piece)
+        #expect(try buffer.next() == DataWire.line(DataOutcome(["bytes": length])).dropLast())
+        #expect(try buffer.next() == nil)
+        for other in ["{\"bytes\":}", "{\"bytes\":1,\"a\":2}", "{\"outcome\":{}}", ""] {
+            #expect(DataWire.pieceLength(Array(other.utf8)) == nil)
+        }
+    }
+
     @Test func aBackupNeedsAnAbsolutePath() {
         #expect(throws: DocumentError.self) { try DataWire.request("backup", query: "file=here.sqlite") }
         #expect(throws: DocumentError.self) { try DataWire.request("sell", query: nil) }
+        for query in ["format=json", "database=d&format=xml", "database=d&format=json&path=a.b"] {
+            #expect(throws: DocumentError.self, "\(query)") { try DataWire.request("export-database", query: query) }
+        }
     }
 }

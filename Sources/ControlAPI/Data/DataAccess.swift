@@ -5,6 +5,7 @@ import DocumentModel
 import DocumentStore
 package import HostConfiguration
 import HostProcess
+import RealtimeStore
 import SQLiteStorage
 package import StorageEngine
 import UserStore
@@ -15,14 +16,14 @@ package struct DataAccess: Sendable {
     private let database: DatabaseID
     /// The project that the documents belong to.
     package var project: String { database.project }
-    private let commitConfiguration: CommitConfiguration
+    private let configuration: HostConfiguration
     /// The name of the store's file in the data directory.
     package static let storeFile = "documents.sqlite"
 
     package init(_ configuration: HostConfiguration) {
         directory = configuration.data
         database = DatabaseID(project: configuration.project)
-        commitConfiguration = configuration.store.commitConfiguration
+        self.configuration = configuration
     }
 
     /// Performs a request: through the running host if there is one, else with the directory's lock held.
@@ -35,8 +36,7 @@ package struct DataAccess: Sendable {
         if let client = try await ControlClient(directory: directory) {
             return try await client.perform(request, input: input, onEvent: onEvent)
         }
-        let mayBeNew = if case .importDocuments = request { true } else { false }
-        guard mayBeNew || FileStatus(directory + "/version") != nil else {
+        guard request.hasInput || FileStatus(directory + "/version") != nil else {
             throw HostError("the data directory \(directory) does not exist; name another one with --data or --config")
         }
         let owned = try DataDirectory.open(directory)
@@ -46,12 +46,18 @@ package struct DataAccess: Sendable {
             try await onEvent(.problem("the index catalog was damaged and is rebuilt"))
         }
         // With the host's configuration, so that a command doesn't delete history that the host keeps.
-        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock, commits: commitConfiguration)
+        let store = try DocumentStore(
+            engine: engine, now: Timestamp.wallClock, commits: configuration.store.commitConfiguration)
         let users = try UserStore(on: store.pipeline, project: database.project)
+        let databases = try databases(on: store)
+        if case .failure(let damage) = databases {
+            try await onEvent(.problem("the Realtime Databases can't be read: \(damage.reason)"))
+        }
         try store.start()
         do {
-            let outcome = try await DataService(store, database: database, users: users).perform(
-                request, input: input, onEvent: onEvent)
+            let service = DataService(store, database: database, users: users, databases: try? databases.get())
+            var outcome = try await service.perform(request, input: input, onEvent: onEvent)
+            if case .failure = databases, case .check = request { outcome.numbers["problems", default: 0] += 1 }
             await store.shutdown()
             try engine.close()
             return outcome
@@ -59,6 +65,18 @@ package struct DataAccess: Sendable {
             await store.shutdown()
             try? engine.close()
             throw error
+        }
+    }
+
+    /// - Returns: what is damaged, if the databases can't be opened: what doesn't need them works nevertheless.
+    private func databases(on store: DocumentStore) throws -> Result<DatabaseData, DecodingFailure> {
+        var trees = RealtimeStoreConfiguration()
+        trees.createsNamespaces = configuration.mode == .development
+        do {
+            let store = try RealtimeStore(on: store.pipeline, configuration: trees)
+            return .success(DatabaseData(store, configuration, directory: directory))
+        } catch let damage as DecodingFailure {
+            return .failure(damage)
         }
     }
 

@@ -3,6 +3,7 @@ package import ControlProtocol
 package import StorageEngine
 package import DocumentModel
 package import DocumentStore
+import RealtimeStore
 import StrictJSON
 package import UserStore
 
@@ -14,12 +15,18 @@ package struct DataService: Sendable {
     let store: DocumentStore
     let database: DatabaseID
     let users: UserStore?
+    let databases: DatabaseData?
 
-    /// - Parameter users: the users on the same store; nil if it has none.
-    package init(_ store: DocumentStore, database: DatabaseID, users: UserStore? = nil) {
+    /// - Parameters:
+    ///   - users: the users on the same store; nil if it has none.
+    ///   - databases: the Realtime Databases on the same store; nil if it has none.
+    package init(
+        _ store: DocumentStore, database: DatabaseID, users: UserStore? = nil, databases: DatabaseData? = nil
+    ) {
         self.store = store
         self.database = database
         self.users = users
+        self.databases = databases
     }
 
     /// - Parameters:
@@ -43,9 +50,24 @@ package struct DataService: Sendable {
             case .clear:
                 let count = try await store.clear { try await onEvent(.progress(done: $0, total: nil)) }
                 return DataOutcome(["documents": count])
+            case .exportDatabase(let place):
+                return try await DatabaseExport(databases: try databasesOfStore, place: place).run(
+                    until: cancellation, onEvent: onEvent)
+            case .importDatabase(let place, let options):
+                return try await DatabaseImport(databases: try databasesOfStore, place: place, options: options).run(
+                    input, until: cancellation, onEvent: onEvent)
             }
         } catch let error as StorageError {
             throw error.documentError
+        } catch {
+            throw DocumentError.ofDatabase(error)
+        }
+    }
+
+    private var databasesOfStore: DatabaseData {
+        get throws(DocumentError) {
+            guard let databases else { throw DocumentError(.unimplemented, "this store has no Realtime Databases") }
+            return databases
         }
     }
 
@@ -135,16 +157,17 @@ package struct DataService: Sendable {
     ) async throws -> DataOutcome {
         // Wait for index builds: a missing entry of an index that is being built is not a problem.
         try await store.indexesAreDone(until: cancellation)
-        var result = try await checkOnce(cancellation, onEvent)
+        var (result, trees) = try await checkOnce(cancellation, onEvent)
         var outcome = [String: Int]()
-        if repairing, result.isRepairable || result.isOutboxRepairable {
+        if repairing, result.isRepairable || result.isOutboxRepairable || trees.isRepairable {
             let before = result.problems
+            if trees.isRepairable { _ = try await databases?.store.repairIndexes(until: cancellation) }
             if result.isOutboxRepairable { try await store.outbox.repair() }
             if result.isRepairable {
                 try await store.rebuildIndexes(until: cancellation)
                 try await store.indexesAreDone(until: cancellation)
             }
-            result = try await checkOnce(cancellation, onEvent)
+            (result, trees) = try await checkOnce(cancellation, onEvent)
             outcome["repaired"] = before - result.problems
         }
         outcome["documents"] = result.documents
@@ -153,19 +176,23 @@ package struct DataService: Sendable {
         outcome["completions"] = result.completions
         outcome["deliveries"] = result.deliveries
         outcome["events"] = result.events
+        outcome["databaseRows"] = trees.rows
         outcome["problems"] = result.problems
-        outcome["repairable"] = result.isRepairable || result.isOutboxRepairable ? 1 : 0
+        outcome["repairable"] =
+            result.isRepairable || result.isOutboxRepairable || trees.isRepairable ? 1 : 0
         outcome["skippedIndexes"] = result.skippedIndexes ? 1 : 0
         return DataOutcome(outcome)
     }
 
     private func checkOnce(
         _ cancellation: BlockingWork.Cancellation, _ onEvent: (DataEvent) async throws -> Void
-    ) async throws -> CheckResult {
+    ) async throws -> (CheckResult, TreeCheckResult) {
         let store = store
         return try await WorkPipe<DataEvent>.run("data.check", until: cancellation) { send in
-            try store.check(
+            let found = try store.pipeline.check(
                 until: cancellation, report: { try send(.problem($0)) }, progress: { try send(DataEvent($0)) })
+            let trees = found.kinds.lazy.compactMap { $0 as? TreeCheckResult }.first
+            return (CheckResult(found), trees ?? TreeCheckResult())
         } receive: {
             try await onEvent($0)
         }

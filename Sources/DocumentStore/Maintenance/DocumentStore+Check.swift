@@ -1,4 +1,4 @@
-import CommitPipeline
+package import CommitPipeline
 package import StorageEngine
 
 /// The counts and findings of a check of a store.
@@ -20,7 +20,7 @@ package struct CheckResult: Hashable, Sendable {
 
     package init() {}
 
-    fileprivate init(_ common: CommitCheckResult) {
+    package init(_ common: CommitCheckResult) {
         changes = common.changes
         completions = common.completions
         deliveries = common.deliveries

@@ -1,4 +1,4 @@
-import RealtimeStore
+package import RealtimeStore
 import Sharing
 import Synchronization
 
@@ -11,7 +11,7 @@ import Synchronization
 #endif
 
 /// A file without a name, which ends with its last reference.
-final class SpoolFile: Sendable {
+package final class SpoolFile: Sendable {
     private let descriptor: Int32
     private let budget: MemoryBudget
     private let holder: MemoryBudget.Holder
@@ -30,6 +30,11 @@ final class SpoolFile: Sendable {
         unlink(name)
     }
 
+    /// A file of the operator's, which may have any length.
+    package convenience init(in directory: String) throws(RealtimeFailure) {
+        try self.init(in: directory, MemoryBudget(total: .max), for: .host)
+    }
+
     deinit {
         if descriptor >= 0 { close(descriptor) }
         budget.release(length, of: holder)
@@ -39,12 +44,12 @@ final class SpoolFile: Sendable {
         RealtimeFailure(.unavailable, "a large value can't be kept: \(String(cString: strerror(errno)))")
     }
 
-    var length: Int { written.load(ordering: .acquiring) }
+    package var length: Int { written.load(ordering: .acquiring) }
 
     /// Appends bytes. Not to be called by two threads at once.
     ///
     /// - Throws: `RealtimeFailure` if the disk or the budget has no room.
-    func append(_ bytes: UnsafeRawBufferPointer) throws(RealtimeFailure) {
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(RealtimeFailure) {
         guard budget.take(bytes.count, for: holder) else {
             throw RealtimeFailure(.unavailable, "too many large values are being received or sent at the moment")
         }
@@ -76,7 +81,7 @@ final class SpoolFile: Sendable {
     }
 
     /// Gives the whole content to a body, without a copy in memory.
-    func withBytes<Success>(_ body: (UnsafeRawBufferPointer) throws -> Success) throws -> Success {
+    package func withBytes<Success>(_ body: (UnsafeRawBufferPointer) throws -> Success) throws -> Success {
         guard length > 0 else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         guard let start = mmap(nil, length, PROT_READ, MAP_PRIVATE, descriptor, 0), start != MAP_FAILED else {
             throw Self.failure()
@@ -86,7 +91,7 @@ final class SpoolFile: Sendable {
     }
 
     /// Takes the first bytes of a whole content, which aren't needed any more, out of memory.
-    static func release(_ bytes: UnsafeRawBufferPointer, upTo count: Int) {
+    package static func release(_ bytes: UnsafeRawBufferPointer, upTo count: Int) {
         let page = Int(getpagesize())
         guard let start = bytes.baseAddress, count >= page else { return }
         madvise(UnsafeMutableRawPointer(mutating: start), count / page * page, MADV_DONTNEED)

@@ -14,7 +14,12 @@ package protocol RealtimeTextReceiver {
 }
 
 /// A text has a server value, which is computed when it is written.
-package struct HasServerValue: Error {}
+package struct HasServerValue: Error, Hashable, Sendable {
+    /// The node that has it, from the root of the database.
+    package var path: RealtimePath
+    /// The offset in the text at which it was found.
+    package var offset: Int
+}
 
 /// Reads a large value from JSON and gives its rows away, so that the value is never held. It reads what
 /// ``RealtimeValueReader`` does, but for server values.
@@ -105,7 +110,7 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
             switch text {
             case ".value" where value == nil: value = try leaf(.valueNotLeaf)
             case ".priority" where priority == nil: priority = try self.priority()
-            case ".sv": throw HasServerValue()
+            case ".sv": throw hasServerValue
             case ".value", ".priority": throw error(.repeatedKey(text), at: place)
             case _ where text.utf8.first == UInt8(ascii: "."): throw error(.unknownDottedKey(text), at: place)
             default:
@@ -137,11 +142,15 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
         return try value()
     }
 
+    private var hasServerValue: HasServerValue {
+        HasServerValue(path: RealtimePath(unchecked: keys), offset: scanner.position)
+    }
+
     private func own(_ scalar: RealtimeMembers.Scalar) throws -> RealtimeLeaf? {
         switch scalar {
         case .none: return nil
         case .leaf(let leaf): return leaf
-        case .server: throw HasServerValue()
+        case .server: throw hasServerValue
         }
     }
 

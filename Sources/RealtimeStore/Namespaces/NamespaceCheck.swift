@@ -7,9 +7,8 @@ import StorageEngine
 final class NamespaceCheck {
     private let name: String
     private let rows: TreeRows
-    private let indexes: [RealtimeIndex]
+    private let audit: EntryAudit
     private let whole: TreeCheck
-    private let state: RealtimeSnapshot
     /// The last leaf, below which nothing may be.
     private var leaf: [UInt8]?
     /// An object's priority, below which something must follow.
@@ -19,9 +18,8 @@ final class NamespaceCheck {
     init(_ name: String, _ rows: TreeRows, _ indexes: [RealtimeIndex], _ whole: TreeCheck) {
         self.name = name
         self.rows = rows
-        self.indexes = indexes
+        audit = EntryAudit(rows, indexes)
         self.whole = whole
-        state = RealtimeSnapshot(rows, indexes: [], limits: RealtimeReadLimits(), version: 0)
     }
 
     func check() throws {
@@ -44,6 +42,11 @@ final class NamespaceCheck {
 
     private func note(_ problem: String) throws { try whole.run.note("the database \"\(name)\": \(problem)") }
 
+    private func noteRepairable(_ problem: String) throws {
+        whole.result.isRepairable = true
+        try note(problem)
+    }
+
     private func checkNode(_ path: RealtimePath, _ bytes: ArraySlice<UInt8>, _ row: [UInt8]) throws {
         let node = try StoredNode(row, at: bytes)
         if TreeKey.of(path)[...] != bytes { try note("the path of \(path) is stored in another way than usual") }
@@ -53,57 +56,13 @@ final class NamespaceCheck {
         }
         leaf = node.leaf == nil ? nil : Array(bytes)
         object = node.leaf == nil ? Array(bytes) : nil
-        if let priority = node.priority, let key = path.keys.last {
-            let prefix = IndexEntryKey.prefix(
-                of: TreeKey.of(path.prefix(path.depth - 1)), index: IndexEntryKey.priorities)
-            let entry = RealtimeIndexEntry(value: .leaf(priority.leaf), key: key)
-            if try rows.get(IndexEntryKey.of(entry, in: prefix)) == nil {
-                try note("\(path) isn't found by its priority")
-            }
+        for missing in try audit.missing(of: path, node.priority, after: self.path) {
+            try noteRepairable(missing.problem)
         }
-        try checkIndexes(path)
         self.path = path
     }
 
-    /// Checks that the children that a path begins in have their entries in the indexes that are ready.
-    private func checkIndexes(_ path: RealtimePath) throws {
-        for index in indexes where index.state == .ready {
-            let depth = index.definition.parents.count
-            guard path.depth > depth, index.definition.matches(path.keys),
-                // The first row at or below a child.
-                self.path.depth <= depth || !self.path.keys.prefix(depth + 1).elementsEqual(path.keys.prefix(depth + 1))
-            else { continue }
-            let parent = TreeKey.of(path.prefix(depth))
-            guard let entry = try state.entry(of: path.keys[depth], at: parent, by: index.definition.index) else {
-                continue
-            }
-            let prefix = IndexEntryKey.prefix(of: parent, index: index.number)
-            if try rows.get(IndexEntryKey.of(entry, in: prefix)) == nil {
-                try note("\(path.prefix(depth + 1)) has no entry in the index on \(index.definition.index.name)")
-            }
-        }
-    }
-
     private func checkEntry(_ bytes: ArraySlice<UInt8>, of parent: [UInt8]) throws {
-        let count = IndexEntryKey.prefix(of: parent, index: 0).count
-        guard bytes.count > count else { throw DecodingFailure("an entry of an index is too short") }
-        let number = bytes.dropFirst(parent.count + 1).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let key = try IndexEntryKey.read(bytes.dropFirst(count)).key
-        let order: RealtimeQuery.Index
-        if number == IndexEntryKey.priorities {
-            order = .priority
-        } else {
-            guard let index = indexes.first(where: { $0.number == number }) else {
-                return try note("an entry belongs to no index")
-            }
-            order = index.definition.index
-        }
-        guard let entry = try state.entry(of: key, at: parent, by: order) else {
-            return try note("an entry of an index leads to a child that doesn't exist")
-        }
-        let expected = IndexEntryKey.of(entry, in: Array(bytes.prefix(count)))
-        if expected[...] != bytes || order == .priority && entry.value == .null {
-            try note("an entry of an index differs from its child")
-        }
+        if let problem = try audit.problem(of: bytes, at: parent) { try noteRepairable(problem) }
     }
 }

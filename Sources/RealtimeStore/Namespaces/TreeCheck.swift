@@ -2,22 +2,30 @@ import CommitPipeline
 import DocumentModel
 import StorageEngine
 
+/// The counts and findings of a check of all namespaces.
+package struct TreeCheckResult: Hashable, Sendable {
+    package var rows = 0
+    /// Whether there are problems that ``RealtimeStore/repairIndexes(until:)`` repairs.
+    package var isRepairable = false
+
+    package init() {}
+}
+
 /// Checks the rows of all namespaces: that each can be read and belongs to one, and that nodes and entries agree.
 final class TreeCheck {
     let run: CheckRun
-    private var rows = 0
+    var result = TreeCheckResult()
     private static let rowsBetweenTellings = 4_096
 
     init(_ run: CheckRun) { self.run = run }
 
-    /// - Returns: the number of rows.
-    func check() throws -> Int {
+    func check() throws -> TreeCheckResult {
         let catalog: RealtimeCatalog
         do {
             catalog = try RealtimeCatalog.read(run.storage, generation: 0)
         } catch let error as DecodingFailure {
             try run.note("the namespaces of the Realtime Database can't be read: \(error.reason)")
-            return 0
+            return result
         }
         try checkTrees(catalog)
         for (name, record) in catalog.namespaces.sorted(by: { $0.key < $1.key }) {
@@ -25,7 +33,7 @@ final class TreeCheck {
             try NamespaceCheck(name, rows, record.indexes, self).check()
         }
         try checkDisconnects()
-        return rows
+        return result
     }
 
     /// Checks that each registration can be read, and that exactly the sessions with registrations are listed, with their
@@ -64,8 +72,8 @@ final class TreeCheck {
 
     /// Called for each row.
     func count() throws {
-        rows += 1
-        if rows % Self.rowsBetweenTellings == 0 { try run.advance(to: WorkProgress(done: rows)) }
+        result.rows += 1
+        if result.rows % Self.rowsBetweenTellings == 0 { try run.advance(to: WorkProgress(done: result.rows)) }
     }
 
     /// Checks that each row of a tree is a namespace's, or garbage.

@@ -6,13 +6,16 @@ extension RealtimeSnapshot {
     ///
     /// - Parameters:
     ///   - body: called with each piece, the last one included.
+    /// - Returns: how many nodes with a row there were.
     /// - Throws: `tooLarge` if the text has more bytes than one request may read, or what the body throws.
+    @discardableResult
     package func writeJSON(
         at path: RealtimePath, matching query: RealtimeQuery? = nil, as form: RealtimeForm, pieceBytes: Int = 65_536,
         _ body: ([UInt8]) throws -> Void
-    ) throws {
+    ) throws -> Int {
         var text = TreeJSONWriter(form)
         var total = 0
+        var rowCount = 0
         func pass(atLeast bytes: Int) throws {
             guard text.writer.bytes.count >= bytes else { return }
             total += text.writer.bytes.count
@@ -25,6 +28,7 @@ extension RealtimeSnapshot {
         var children: [RealtimeKey]?
         if let query, !query.loadsAll { children = try matches(of: query, at: path, counting: &bytes).keys }
         try eachRow(at: parent, of: children, counting: &bytes) { place, node in
+            rowCount += 1
             guard let leaf = node.leaf else { return node.priority.map { text.priority($0, at: place) } ?? () }
             try text.leaf(leaf, priority: node.priority, at: place) { object in
                 if object.isRoot, let children {
@@ -36,6 +40,7 @@ extension RealtimeSnapshot {
         }
         text.finish()
         try pass(atLeast: 0)
+        return rowCount
     }
 
     /// Writes a leaf as it is, or an object with `true` for each child. What is below the children isn't read.

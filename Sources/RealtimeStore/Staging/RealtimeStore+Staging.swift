@@ -30,19 +30,9 @@ extension RealtimeStore {
         progress: @escaping (Int) throws(RealtimeFailure) -> Void = { _ in }
     ) throws(StagingFailure) -> StagedValue? {
         do {
-            try waitForBackgroundWork()
-            // The caller may have left meanwhile.
-            try progress(0)
-            let hold = StagedHold()
-            let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
-            let owner = StagedTree(tree, hold, of: namespace, in: self)
-            var rows = StagingRows(tree, at: path, in: self, progress)
-            try RealtimeRowReader.read(bytes, at: path, to: &rows)
-            try rows.finish()
-            guard rows.count > 0 else { return nil }
-            return StagedValue(
-                tree: tree, at: path, priority: rows.priority, rowCount: rows.count,
-                indexes: try index(tree, at: path, in: namespace) { try progress(bytes.count) }, hold: owner)
+            return try stage(at: path, in: namespace, progress: progress) { rows in
+                try RealtimeRowReader.read(bytes, at: path, to: &rows)
+            }
         } catch let error as RealtimeError {
             throw .text(error)
         } catch is HasServerValue {
@@ -50,6 +40,31 @@ extension RealtimeStore {
         } catch {
             throw .store(RealtimeFailure(from: error))
         }
+    }
+
+    /// Stores the rows that a text of any format has, as ``stage(_:at:in:progress:)`` does those of JSON.
+    ///
+    /// - Parameter read: gives each row to the receiver once: no row twice, nothing below a leaf, and a priority only to a leaf or
+    ///   to an object with children.
+    /// - Throws: what `read` throws, or `RealtimeFailure`.
+    package func stage(
+        at path: RealtimePath, in namespace: String, progress: @escaping (Int) throws(RealtimeFailure) -> Void,
+        reading read: (inout StagingRows) throws -> Void
+    ) throws -> StagedValue? {
+        try waitForBackgroundWork()
+        // The caller may have left meanwhile.
+        try progress(0)
+        let hold = StagedHold()
+        let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
+        let owner = StagedTree(tree, hold, of: namespace, in: self)
+        var rows = StagingRows(tree, at: path, in: self, progress)
+        try read(&rows)
+        try rows.finish()
+        guard rows.count > 0 else { return nil }
+        let position = rows.position
+        return StagedValue(
+            tree: tree, at: path, priority: rows.priority, rowCount: rows.count,
+            indexes: try index(tree, at: path, in: namespace) { try progress(position) }, hold: owner)
     }
 
     /// Reads a staged value, as what exists at its path.

@@ -1,9 +1,9 @@
 import CommitPipeline
-import RealtimeModel
+package import RealtimeModel
 import StorageEngine
 
 /// Stores the rows of a value that is read, some at a time, beside the tree. While some are stored, the next are read.
-struct StagingRows: RealtimeTextReceiver {
+package struct StagingRows: RealtimeTextReceiver {
     /// What one commit stores, so that other writers don't wait long.
     static let maxRows = 2_000
     private static let maxBytes = 512 * 1024
@@ -17,6 +17,8 @@ struct StagingRows: RealtimeTextReceiver {
     /// Results of what is being stored.
     private let results = JobQueue<Result<Void, RealtimeFailure>>()
     private var isStoring = false
+    /// How many bytes of the text were read, about.
+    private(set) var position = 0
     /// How many nodes with a row there were.
     private(set) var count = 0
     /// The value's own priority.
@@ -32,15 +34,18 @@ struct StagingRows: RealtimeTextReceiver {
         self.progress = progress
     }
 
-    mutating func leaf(_ leaf: RealtimeLeaf, priority: RealtimePriority?, at keys: [RealtimeKey]) throws {
+    package mutating func leaf(_ leaf: RealtimeLeaf, priority: RealtimePriority?, at keys: [RealtimeKey]) throws {
         try add(StoredNode(leaf: leaf, priority: priority), at: keys)
     }
 
-    mutating func priority(_ priority: RealtimePriority, at keys: [RealtimeKey]) throws {
+    package mutating func priority(_ priority: RealtimePriority, at keys: [RealtimeKey]) throws {
         try add(StoredNode(leaf: nil, priority: priority), at: keys)
     }
 
-    func advanced(to position: Int) throws { try progress(position) }
+    package mutating func advanced(to position: Int) throws {
+        self.position = position
+        try progress(position)
+    }
 
     private mutating func add(_ node: StoredNode, at keys: [RealtimeKey]) throws {
         count += 1

@@ -169,6 +169,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 extension RealtimeFailure {
     static func unknownNamespace(_ name: String) -> RealtimeFailure {
         RealtimeFailure(
-            .unknownNamespace, "the database \"\(name)\" doesn't exist; add it to \"databases\" in functions.json")
+            .unknownNamespace,
+            "the database \"\(name)\" doesn't exist; add it to \"database.namespaces\" in functions.json")
     }
 }

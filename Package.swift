@@ -406,8 +406,8 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
                 "FunctionsRuntime",
                 "StorageEngine",
-                "CommitPipeline", "DocumentStore", "RealtimeStore", "UserStore", "EventDelivery",
-                "TokenVerification", "IdentityProvider", "FunctionStores",
+                "CommitPipeline", "DocumentStore", "RealtimeModel", "RealtimeStore", "UserStore", "EventDelivery",
+                "TokenVerification", "IdentityProvider", "RealtimeAPI", "FunctionStores",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -859,6 +859,7 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "StorageEngine",
                 "CommitPipeline", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "RealtimeAPI", "TestSupport",
+                "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -911,7 +912,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsTestingTests",
-            dependencies: ["FunctionsRuntime", "FunctionsTesting", "TestSupport"],
+            dependencies: [
+                "DocumentModel", "RealtimeModel", "RealtimeHashing", "HostConfiguration", "ControlProtocol",
+                "ControlAPI",
+                "FunctionsRuntime", "FunctionsTesting", "TestSupport", "RealtimeTesting",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsServingTests",

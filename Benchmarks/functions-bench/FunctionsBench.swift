@@ -116,7 +116,7 @@ struct RunCommand: AsyncParsableCommand {
         ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self,
         RealtimeWriteBenchmark.self, RealtimeGetBenchmark.self, RealtimeQueryBenchmark.self,
         LargeTreeBenchmark.self, PushBenchmark.self, SocketBenchmark.self, HotCounterBenchmark.self,
-        RealtimeRulesBenchmark.self,
+        RealtimeRulesBenchmark.self, ReferenceEventBenchmark.self, BothWorldsBenchmark.self, DatabaseCopyBenchmark.self,
         EditBenchmark.self,
     ]
 

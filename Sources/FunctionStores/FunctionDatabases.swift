@@ -3,7 +3,6 @@ package import DocumentModel
 package import RealtimeModel
 package import RealtimeStore
 import Sharing
-import StrictJSON
 import Synchronization
 package import WorkerProtocol
 
@@ -90,14 +89,8 @@ package final class FunctionDatabases: DatabaseBackend {
     }
 
     func read(of request: DatabaseRequest) throws(DocumentError) -> Read {
-        do {
-            var read = Read(
-                name: name(of: request), path: try RealtimePath(request.target), wantsHash: request.wantsHash)
-            if let query = request.query { read.query = try RealtimeQuery(message: try JSONValue(parsing: query)) }
-            return read
-        } catch {
-            throw .invalidArgument("\(error)")
-        }
+        let (path, query) = try request.place()
+        return Read(name: name(of: request), path: path, query: query, wantsHash: request.wantsHash)
     }
 
     private func get(
@@ -174,21 +167,11 @@ package final class FunctionDatabases: DatabaseBackend {
     func commit(_ requests: [DatabaseRequest]) throws(DocumentError) -> RealtimeCommit {
         guard let first = requests.first else { throw .invalidArgument("a commit has no writes") }
         let name = name(of: first)
-        do {
-            var commit = RealtimeCommit(try requests.map(Self.write), in: name)
-            commit.triggerLimits = names.triggerLimits(name)
-            return commit
-        } catch {
-            throw .invalidArgument("\(error)")
-        }
-    }
-
-    private static func write(_ request: DatabaseRequest) throws(RealtimeError) -> RealtimeWrite {
-        let target = try RealtimeTarget(request.target)
-        guard request.operation == .update else {
-            return .set(target, try RealtimeWriteValue(parsing: request.value, at: target), ifHash: request.hash)
-        }
-        return .update(try RealtimeUpdate(parsing: request.value, at: target.path))
+        var writes: [RealtimeWrite] = []
+        for request in requests { writes.append(try request.write()) }
+        var commit = RealtimeCommit(writes, in: name)
+        commit.triggerLimits = names.triggerLimits(name)
+        return commit
     }
 
     // MARK: Observations

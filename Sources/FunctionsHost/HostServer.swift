@@ -339,6 +339,7 @@ package final class HostServer: Sendable {
         let (listeners, unreadBytes) = parts.store.listenerFigures
         return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
             + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
+            + (await database.metricsText()) + parts.databases.metricsText
             + AppCheckFigures.metrics(
                 [parts.serving.verifiers.appCheckGate, apps.firestore, apps.database, apps.auth].compactMap {
                     $0?.figures

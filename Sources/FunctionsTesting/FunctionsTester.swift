@@ -7,8 +7,10 @@ import FunctionStores
 public import FunctionsRuntime
 import IdentityProvider
 import Logging
+import RealtimeAPI
 import RealtimeStore
 import SecurityRules
+import StrictJSON
 import TokenVerification
 import UserStore
 
@@ -66,6 +68,8 @@ public final class FunctionsTester: Sendable {
     private let params: TestParams
     /// What clients may do; nil for everything.
     private let rules: ClientRules?
+    let trees: RealtimeStore
+    private let realtime: StoreRealtimeService
 
     /// - Parameters:
     ///   - bundles: The bundle, or several that work together: one's functions handle what another's cause, as under one
@@ -77,10 +81,12 @@ public final class FunctionsTester: Sendable {
     ///   - secrets: The values of their secrets. A function can read the secrets that it declares.
     ///   - rules: The file of the security rules that clients are under, see ``firestore(as:)``. `swift test` runs in the
     ///     package's directory. Default: clients may do everything.
+    ///   - databaseRules: The same for the Realtime Database, see ``database(as:)``.
     /// - Throws: ``TestError`` if a bundle is invalid, two bundles have a function of the same name, or a value is missing.
     public init(
         _ bundles: any FunctionBundle..., project: String = "demo-test", startingAt start: Timestamp? = nil,
-        params values: [String: TestParam] = [:], secrets: [String: String] = [:], rules: String? = nil
+        params values: [String: TestParam] = [:], secrets: [String: String] = [:], rules: String? = nil,
+        databaseRules: String? = nil
     ) throws {
         let all = bundles.flatMap(\.configuredFunctions)
         // Bundles that share code declare the same params.
@@ -97,7 +103,13 @@ public final class FunctionsTester: Sendable {
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
-        self.rules = try rules.map { ClientRules(.rules(try Self.ruleset($0)), explains: true) }
+        self.rules = try rules.map { file in
+            ClientRules(
+                .rules(try Self.compiled(file) { text throws(InvalidRules) in try Ruleset(text) }), explains: true)
+        }
+        let databaseRules = try databaseRules.map { file in
+            try Self.compiled(file) { text throws(InvalidRules) in try DatabaseRules(text) }
+        }
         self.params = try TestParams(manifest.params, values: values, secrets: secrets)
         functions = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         databaseID = DatabaseID(project: project)
@@ -110,8 +122,14 @@ public final class FunctionsTester: Sendable {
                 passwords: Self.passwords, customTokens: .unverified, logger: Logger(label: "users"),
                 now: { clock.now().seconds }),
             address: { "http://127.0.0.1:9099" })
+        trees = try RealtimeStore(on: store.pipeline)
+        realtime = StoreRealtimeService(
+            trees, names: [Self.databaseName(of: project)], isDevelopment: true,
+            spool: Spool(directory: FileManager.default.temporaryDirectory.path()),
+            logger: Logger(label: "database", factory: { _ in SwiftLogNoOpLogHandler() }),
+            now: { clock.now().microseconds / 1_000 })
         let functionDatabases = FunctionDatabases(
-            try RealtimeStore(on: store.pipeline), names: FunctionDatabases.Names(own: project + "-default-rtdb"))
+            trees, names: FunctionDatabases.Names(own: Self.databaseName(of: project)))
         backends = FunctionBackends(
             documents: store, users: functionUsers, databases: functionDatabases,
             transactions: FunctionTransactions(store, users: functionUsers, databases: functionDatabases))
@@ -119,6 +137,7 @@ public final class FunctionsTester: Sendable {
         store.routeEvents(by: routes)
         schedules = try TestSchedules(manifest.functions, store: store)
         try store.start()
+        if let databaseRules { realtime.serve(databaseRules) }
         let transport = StoreTransport(
             backends: backends, database: databaseID, clock: clock, context: OperationContext())
         firestore = Firestore(transport: transport)
@@ -170,15 +189,33 @@ public final class FunctionsTester: Sendable {
                 OperationContext(owner: owner, policy: rules.policy(of: client, in: databaseID), auth: auth)))
     }
 
-    private static func ruleset(_ file: String) throws -> Ruleset {
+    private static func compiled<Rules>(
+        _ file: String, _ compile: (String) throws(InvalidRules) -> Rules
+    ) throws -> Rules {
         guard let data = FileManager.default.contents(atPath: file), let text = String(validating: data, as: UTF8.self)
         else {
             throw TestError(
                 "the rules \(file) can't be read; \(FileManager.default.currentDirectoryPath) is the directory")
         }
-        do { return try Ruleset(text) } catch {
+        do { return try compile(text) } catch {
             throw TestError(error.diagnostics.map { "\(file):\($0)" }.joined(separator: "\n"))
         }
+    }
+
+    private static func databaseName(of project: String) -> String { project + "-default-rtdb" }
+
+    func databaseClient(of caller: TestCaller) throws -> DatabaseClient {
+        let auth = try caller.identity(project: project, at: now).map { identity in
+            RealtimeAuth(uid: identity.id, claims: try JSONValue(parsing: Array(identity.claims.readableBytesView)))
+        }
+        return DatabaseClient(
+            realtime, Self.databaseName(of: project), as: .client(auth), session: "test-\(invocations.next())")
+    }
+
+    func transport(of client: DatabaseClient) -> any DocumentTransport {
+        StoreTransport(
+            backends: FunctionBackends(documents: store, databases: client), database: databaseID, clock: clock,
+            context: OperationContext())
     }
 
     /// A queue, for enqueuing tasks as functions do.

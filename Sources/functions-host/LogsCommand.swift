@@ -22,6 +22,10 @@ struct LogsCommand: AsyncParsableCommand {
     @Option(help: "Only lines of this execution.")
     var execution: String?
 
+    @Option(
+        help: "Only lines of this session of a Realtime Database's client. The host logs them with `serve --verbose`.")
+    var session: String?
+
     @Option(help: "Only lines of the last 10m, 2h, 3d.")
     var since: Age?
 
@@ -29,7 +33,8 @@ struct LogsCommand: AsyncParsableCommand {
     var severity = Severity.trace
 
     @Option(
-        name: [.customShort("n"), .long], help: "Only the last lines. Default: 100, or all with --since or --execution."
+        name: [.customShort("n"), .long],
+        help: "Only the last lines. Default: 100, or all with --since, --execution or --session."
     )
     var lines: Int?
 
@@ -40,6 +45,7 @@ struct LogsCommand: AsyncParsableCommand {
     private static let interval: Duration = .milliseconds(200)
 
     func validate() throws {
+        if session?.isEmpty == true { throw ValidationError("the session's id is empty") }
         if let lines, lines < 1 { throw ValidationError("the number of lines is \(lines); it must be at least 1") }
     }
 
@@ -48,6 +54,7 @@ struct LogsCommand: AsyncParsableCommand {
             var filter = LogFilter()
             filter.function = function
             filter.execution = execution
+            filter.session = session
             filter.level = severity.level
             filter.since = since.map { Timestamp.wallClock().after(seconds: -Double($0.seconds)) }
             let directory = LogFiles.directory(in: configuration.data)
@@ -55,7 +62,7 @@ struct LogsCommand: AsyncParsableCommand {
                 throw HostError("there is no log in \(directory): no host has run on this data directory")
             }
             var reader = LogReader(directory, filter)
-            let limit = lines ?? (since == nil && execution == nil ? 100 : .max)
+            let limit = lines ?? (since == nil && execution == nil && session == nil ? 100 : .max)
             if limit == .max {
                 try reader.read { write($0) }
             } else {

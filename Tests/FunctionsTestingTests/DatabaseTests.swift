@@ -1,3 +1,4 @@
+import Foundation
 import FunctionsRuntime
 import FunctionsTesting
 import Testing
@@ -184,5 +185,103 @@ struct DatabaseTests {
         }
         #expect(try await removed.next()?.value == 3)
         changes.cancel()
+    }
+
+    // MARK: Clients
+
+    private static let rules = """
+        {"rules": {
+          "status": {"$user": {".read": true, ".write": "auth.uid == $user", ".validate": "newData.isString()"}},
+          "users": {".read": "auth != null", ".indexOn": "name", "$user": {".write": "auth.token.level > 1"}}
+        }}
+        """
+
+    private func tester() throws -> FunctionsTester {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(Self.rules.utf8).write(to: file)
+        return try FunctionsTester(Chat(), databaseRules: file.path)
+    }
+
+    @Test(.endsHangs) func clientsAreUnderTheRules() async throws {
+        let tester = try tester()
+        let ada = try tester.database(as: .user("ada", claims: ["level": 2]))
+        try await ada.reference(withPath: "status/ada").setValue("here")
+        #expect(try await ada.reference(withPath: "status/ada").getData().value == "here")
+        try await ada.reference().updateChildValues(["status/ada": "away", "users/u1": ["name": "Bea"]])
+        let found = try await ada.reference(withPath: "users").queryOrdered(byChild: "name").queryEqual(toValue: "Bea")
+            .getData()
+        #expect(found.children.map(\.key) == ["u1"])
+        let others = try tester.database(as: .user("bob"))
+        let refused = await #expect(throws: DocumentError.self) {
+            try await others.reference(withPath: "status/ada").setValue("gone")
+        }
+        #expect(refused?.code == .permissionDenied)
+        #expect(refused?.message == "Permission denied. /status/ada: .write at 2:39: false")
+        await #expect(throws: DocumentError.self) { try await ada.reference(withPath: "status/ada").setValue(1) }
+        await #expect(throws: DocumentError.self) {
+            try await tester.database(as: .nobody).reference(withPath: "users").getData()
+        }
+        // Functions and tests have admin access.
+        #expect(try await tester.database.reference(withPath: "status/ada").getData().value == "away")
+        #expect(throws: TestError.self) { try tester.database(as: .user("")) }
+    }
+
+    @Test(.endsHangs) func withoutRulesClientsMayDoEverything() async throws {
+        let tester = try FunctionsTester(Chat())
+        let likes = try tester.database(as: .nobody).reference(withPath: "likes/a")
+        let result = try await likes.runTransactionBlock { data in
+            data.value = ["ada": true]
+            return .success(withValue: data)
+        }
+        #expect(result.committed)
+        try await tester.deliverAll()
+        #expect(try await tester.database.reference(withPath: "counts/a").getData().value == 1)
+    }
+
+    @Test(.endsHangs) func aClientThatDisconnectsLeavesWhatItHasRegistered() async throws {
+        let tester = try tester()
+        let phone = try tester.database(as: .user("ada"))
+        let status = phone.reference(withPath: "status/ada")
+        try await status.setValue("here")
+        try await phone.onDisconnectSetValue("gone", at: status)
+        await #expect(throws: DocumentError.self) {
+            try await phone.onDisconnectRemoveValue(at: phone.reference(withPath: "status/bob"))
+        }
+        var seen = status.observe(.value).makeAsyncIterator()
+        #expect(try await seen.next()?.value == "here")
+        await phone.disconnect()
+        await #expect(throws: DocumentError.self) { try await seen.next() }
+        #expect(try await status.getData().value == "gone")
+        // Once.
+        try await status.setValue("here")
+        await phone.disconnect()
+        #expect(try await status.getData().value == "here")
+        try await phone.onDisconnectRemoveValue(at: status)
+        try await phone.cancelDisconnectOperations(at: status)
+        await phone.disconnect()
+        #expect(try await status.getData().value == "here")
+    }
+
+    @Test(.endsHangs) func clientsObserveWhatTheyMayRead() async throws {
+        let tester = try tester()
+        let phone = try tester.database(as: .user("ada"))
+        let users = phone.reference(withPath: "users")
+        var values = users.observe(.value).makeAsyncIterator()
+        #expect(try await values.next()?.exists() == false)
+        let text = String(repeating: "x", count: 300_000)
+        try await tester.database.reference(withPath: "users").updateChildValues(["a/name": .string(text), "b": 2])
+        #expect(try await values.next()?.value == ["a": ["name": .string(text)], "b": 2])
+        var large = users.observe(.value).makeAsyncIterator()
+        #expect(try await large.next()?.childSnapshot(forPath: "b").value == 2)
+        let hidden = try tester.database(as: .nobody).reference(withPath: "users").observe(.value)
+        let refused = await #expect(throws: DocumentError.self) {
+            for try await _ in hidden {}
+        }
+        #expect(refused?.code == .permissionDenied)
+    }
+
+    @Test func databaseRulesWithErrorsFail() {
+        #expect(throws: TestError.self) { try FunctionsTester(Chat(), databaseRules: "/nowhere.json") }
     }
 }

@@ -77,7 +77,13 @@ struct LogFilesTests {
         #expect(try found { $0.function = "f" } == ["old", "a", "c"])
         #expect(try found { $0.execution = "1" } == ["a", "c"])
         #expect(try found { $0.level = .warning } == ["b", "c"])
-        #expect(try found { $0.since = clock.timestamp() } == ["a", "b", "c"])
+        try append(
+            record("begins", fields: ["database.session": "abcdefgh"]),
+            record("goes on", fields: ["database.session": "12345678", "database.former": "abcdefgh"]), to: files)
+        #expect(try found { $0.session = "abcdefghijkl" } == ["begins", "goes on"])
+        #expect(try found { $0.session = "1234" } == ["goes on"])
+        #expect(try found { $0.session = "abcdefgx" } == [])
+        #expect(try found { $0.since = clock.timestamp() } == ["a", "b", "c", "begins", "goes on"])
         let both = try found {
             $0.function = "f"
             $0.level = .warning

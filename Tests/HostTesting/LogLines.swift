@@ -22,7 +22,9 @@ package final class LogLines: Sendable {
         }
 
         func log(event: LogEvent) {
-            let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+            let metadata = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }.map {
+                " \($0.key)=\($0.value)"
+            }
             log.lines.withLock { $0.append("\(event.message)" + metadata.joined()) }
         }
     }

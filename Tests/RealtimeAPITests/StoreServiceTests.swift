@@ -94,6 +94,37 @@ import Testing
         }
     }
 
+    @Test func metricsNameWhatIsLargeSlowAndUnindexed() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        try await host.set("open/scores/a", #"{"points":1,"name":"x"}"#)
+        let ada = RealtimePrincipal.client(RealtimeAuth(uid: "ada", claims: [:]))
+        #expect(!host.service.metricsText.contains("slowest_decision_seconds{"))
+        try await host.set("own/ada", "1", as: ada)
+        let events = Events()
+        let listen = RealtimeListen(
+            try RealtimePath("open"), form: .export)
+        let listening = try host.database().listen(listen, as: .admin, for: Self.client, to: events)
+        _ = await events.next()
+        let query = try RealtimeQuery(message: try JSONValue(parsing: Array(#"{"i":"name"}"#.utf8)))
+        let read = RealtimeRead(
+            try RealtimePath("open/scores"), query: query, form: .value(.export), requiresIndex: false)
+        let database = try host.database()
+        _ = await withCheckedContinuation { continuation in
+            database.read(read, as: .admin, for: Self.client) { continuation.resume(returning: $0) }
+        }
+        let text = host.service.metricsText
+        let size = #"{"scores":{"a":{"name":"x","points":1}}}"#.utf8.count
+        #expect(text.contains(#"functions_database_listen_bytes{database="shop",path="/open"} \#(size)"#))
+        #expect(text.contains(#"functions_database_slowest_decision_seconds{database="shop",rule=".write at 3:50"} "#))
+        #expect(text.contains(#"functions_database_unindexed_queries{database="shop"} 1"#))
+        listening.cancel()
+        #expect(!host.service.metricsText.contains("listen_bytes{"))
+        try await host.setRules(Self.rules)
+        #expect(!host.service.metricsText.contains("slowest_decision_seconds{"))
+        await host.close()
+    }
+
     private final class Events: RealtimeAPI.RealtimeListener {
         private let stream: AsyncStream<RealtimeListenEvent>
         private let continuation: AsyncStream<RealtimeListenEvent>.Continuation

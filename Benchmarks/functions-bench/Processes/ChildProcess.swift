@@ -26,6 +26,8 @@ final class ChildProcess: Sendable {
         RunningChildren.shared.add(process.processIdentifier)
     }
 
+    var isRunning: Bool { process.isRunning }
+
     /// The output so far.
     var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 

@@ -13,6 +13,8 @@ struct HostProcess: Sendable {
     static let project = "demo-shop"
 
     let child: ChildProcess
+    /// The program that it runs.
+    let program: String
     let ports: Ports
     /// The time from the start of the process until all ports had answered.
     let startTime: Duration
@@ -47,7 +49,7 @@ struct HostProcess: Sendable {
             for port in [ports.functions, ports.firestore, ports.database, ports.auth] {
                 _ = try await Load.ask(Requests(port: port).get("/"), of: port)
             }
-            return HostProcess(child: child, ports: ports, startTime: ContinuousClock.now - start)
+            return HostProcess(child: child, program: host, ports: ports, startTime: ContinuousClock.now - start)
         } catch {
             await child.stop()
             throw error

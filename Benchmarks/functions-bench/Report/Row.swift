@@ -6,6 +6,7 @@ struct Row: Sendable {
         case ratioAtMost(Double)
         case ratioAtLeast(Double)
         case atMost(Quantity)
+        case atLeast(Quantity)
         case between(Quantity, Quantity)
     }
 
@@ -34,6 +35,7 @@ struct Row: Sendable {
         case .ratioAtMost(let bound): ratio.map { $0 <= bound }
         case .ratioAtLeast(let bound): ratio.map { $0 >= bound }
         case .atMost(let bound): ours.number <= bound.number
+        case .atLeast(let bound): ours.number >= bound.number
         case .between(let low, let high): (low.number...high.number).contains(ours.number)
         }
     }
@@ -45,6 +47,7 @@ struct Row: Sendable {
             case .ratioAtMost(let bound): "≤ \(Self.text(bound)) ×"
             case .ratioAtLeast(let bound): "≥ \(Self.text(bound)) ×"
             case .atMost(let bound): "≤ \(bound.text)"
+            case .atLeast(let bound): "≥ \(bound.text)"
             case .between(let low, let high): "\(low.text) to \(high.text)"
             }
         let verdict = isVoid ? "void" : isMet.map { $0 ? "met" : "missed" } ?? ""

@@ -1,7 +1,7 @@
 import DocumentModel
 import RealtimeModel
 public import StrictJSON
-import WorkerProtocol
+package import WorkerProtocol
 
 /// A place in a Realtime Database.
 public struct DatabaseReference: Sendable, DatabaseQueryable {
@@ -73,11 +73,11 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
 
     // MARK: Requests
 
-    func set(_ value: JSONValue?) throws(DocumentError) -> DatabaseRequest {
+    package func set(_ value: JSONValue?) throws(DocumentError) -> DatabaseRequest {
         DatabaseRequest(.set, value: try Self.json(value), at: self)
     }
 
-    func update(_ values: [String: JSONValue?]) throws(DocumentError) -> DatabaseRequest {
+    package func update(_ values: [String: JSONValue?]) throws(DocumentError) -> DatabaseRequest {
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value ?? .null) }
         return DatabaseRequest(.update, value: try Self.json(.object(JSONObject(members))), at: self)
     }

@@ -1,11 +1,14 @@
 package import DocumentModel
 import Foundation
 package import Logging
+import WorkerProtocol
 
 /// Which records of the log are wanted.
 package struct LogFilter: Hashable, Sendable {
     package var function: String?
     package var execution: String?
+    /// The id of a Realtime Database's session, or its beginning. Lines have the beginning only.
+    package var session: String?
     /// The lowest level.
     package var level: Logger.Level = .trace
     package var since: Timestamp?
@@ -15,8 +18,16 @@ package struct LogFilter: Hashable, Sendable {
     package func matches(_ record: LogRecord) -> Bool {
         if let function, record.function != function { return false }
         if let execution, record.execution != execution { return false }
+        if let session, !LogRecord.sessionKeys.contains(where: { Self.isSame(record.fields[$0], session) }) {
+            return false
+        }
         if let since, record.time < since { return false }
         return record.level >= level
+    }
+
+    private static func isSame(_ field: LogValue?, _ session: String) -> Bool {
+        guard let shown = field?.text else { return false }
+        return session.hasPrefix(shown) || shown.hasPrefix(session)
     }
 }
 

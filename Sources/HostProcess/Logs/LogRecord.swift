@@ -29,6 +29,8 @@ package struct LogRecord: Equatable, Sendable {
     package static let hostLabel = "host"
     /// The field of a logger's metadata that names the execution.
     package static let executionKey = "execution.id"
+    /// The fields that name a session of a Realtime Database's client: its own, and the one that it continues.
+    package static let sessionKeys = ["database.session", "database.former"]
 
     /// The message of the line about a call, whose fields are those of ``CallField``.
     package static let callMessage = "call"

@@ -48,6 +48,7 @@ final class RealtimeConnection: @unchecked Sendable {
     }
 
     private var registrations = 0
+    private var story: SessionStory
 
     init(
         _ key: RealtimeSessions.Key, _ database: any RealtimeDatabase, _ opening: RealtimeSession.Opening,
@@ -60,6 +61,8 @@ final class RealtimeConnection: @unchecked Sendable {
         self.database = database
         allowsOwner = opening.allowsOwner
         client = RealtimeClient(address: address)
+        story = SessionStory(key, loop.parts.logger)
+        story.connected(former: opening.formerSession)
         var opening = opening
         opening.verifiesApps = loop.parts.credentials.verifyApp != nil
         session = RealtimeSession(id: key.session, opening, limits: loop.parts.limits)
@@ -79,6 +82,7 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Goes on with another transport.
     func replaceTransport(_ transport: any RealtimeTransport) {
         guard value == nil else { return nextTransport = transport }
+        story.switched()
         self.transport = transport
         transport.setReading(session.isReading)
         pump()
@@ -89,14 +93,17 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// The client has left, or is disconnected.
     ///
-    /// - Parameter completion: called, on any thread, once all is done that was registered for this moment.
-    func finish(_ completion: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - reason: for the log.
+    ///   - completion: called, on any thread, once all is done that was registered for this moment.
+    func finish(_ reason: String = "the client has left", _ completion: @escaping @Sendable () -> Void = {}) {
         switch end {
         case .closed: database.endSession(key.session, of: nil, completion)
         case .closing(let registrations, let waiting):
             end = .closing(registrations: registrations, waiting: waiting + [completion])
         case .open:
             end = .closing(registrations: registrations, waiting: [completion])
+            story.ended(reason)
             perform(session.end())
             for read in reads.values { read.cancel() }
             reads = [:]
@@ -114,7 +121,8 @@ final class RealtimeConnection: @unchecked Sendable {
     private func endIfReady() {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
-        database.endSession(key.session, of: client) { [key, sessions = loop.parts.sessions] in
+        database.endSession(key.session, of: client) { [key, story, sessions = loop.parts.sessions] in
+            story.finished()
             sessions.remove(key)
             for completion in waiting { completion() }
         }
@@ -133,7 +141,8 @@ final class RealtimeConnection: @unchecked Sendable {
             if let tag = session.tag(ofPushesTo: id) { send(push, tag) }
             return
         }
-        if case .ended = event { listens[id] = nil }
+        story.received(event, of: id)
+        if case .ended = event { removeListen(id) }
         perform(session.received(event, of: id))
     }
 
@@ -147,12 +156,12 @@ final class RealtimeConnection: @unchecked Sendable {
                 outbox.append(.value(before: before, content, after: after))
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
+                story.asked(id, "sign in")
                 loop.parts.credentials.bearer(
                     of: token, override: override, allowsOwner: allowsOwner
                 ) { [self] result in
                     queue.post {
-                        if case .success(let bearer) = result { self.serverKey = bearer.serverKey }
-                        self.perform(self.session.verified(id, result))
+                        self.verified(id, result)
                     }
                 }
             case .verifyApp(let id, let token):
@@ -160,7 +169,9 @@ final class RealtimeConnection: @unchecked Sendable {
                     queue.post { self.perform(self.session.verifiedApp(id, isValid)) }
                 }
             case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
-            case .cancel(let id): listens.removeValue(forKey: id)?.cancel()
+            case .cancel(let id):
+                story.listenEnded(id)
+                removeListen(id)?.cancel()
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
             case .setReading(let isReading): transport?.setReading(isReading)
             case .setTokenEnd(let time): setTokenEnd(time)
@@ -173,6 +184,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private func perform(
         _ id: RealtimeSession.OperationID, _ request: RealtimeRequest, _ principal: RealtimePrincipal
     ) {
+        story.asked(id, request.summary)
         switch request {
         case .get(let path, let query):
             let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
@@ -214,7 +226,20 @@ final class RealtimeConnection: @unchecked Sendable {
 
     private func answered(_ id: RealtimeSession.OperationID, _ answer: RequestAnswer) {
         reads[id] = nil
+        story.answered(id, answer.summary)
         perform(session.answered(id, answer))
+    }
+
+    private func verified(
+        _ id: RealtimeSession.OperationID, _ result: Result<RealtimeCredentials.Bearer, RealtimeServiceError>
+    ) {
+        switch result {
+        case .success(let bearer):
+            serverKey = bearer.serverKey
+            story.answered(id, RequestAnswer.authenticated(bearer.principal).summary)
+        case .failure(let error): story.answered(id, RequestAnswer.failure(error).summary)
+        }
+        perform(session.verified(id, result))
     }
 
     private func registered() {
@@ -227,14 +252,23 @@ final class RealtimeConnection: @unchecked Sendable {
     /// The client has come back with another connection, or the port stops.
     func disconnect(_ completion: @escaping @Sendable () -> Void) {
         transport?.abort()
-        finish(completion)
+        finish("it has come back, or the port stops", completion)
     }
 
     private func listen(
         _ id: RealtimeSession.ListenID, _ key: ListenKey, _ known: RealtimeListen.Known?, _ principal: RealtimePrincipal
     ) {
+        story.listens(id, to: key)
         let listen = RealtimeListen(key.path, query: key.query, known: known, form: .export, countsUnits: true)
         listens[id] = database.listen(listen, as: principal, for: client, to: SessionListener(self, id))
+        loop.counted.listens += 1
+    }
+
+    @discardableResult
+    private func removeListen(_ id: RealtimeSession.ListenID) -> (any RealtimeListening)? {
+        guard let listen = listens.removeValue(forKey: id) else { return nil }
+        loop.counted.listens -= 1
+        return listen
     }
 
     private func authorize(
@@ -268,6 +302,8 @@ final class RealtimeConnection: @unchecked Sendable {
     // MARK: Sending
 
     private func send(_ push: RealtimePush, _ tag: Int64?) {
+        loop.counted.pushes += 1
+        loop.counted.pushBytes += push.frameBytes(tag: tag)
         // Most clients have read all before.
         if outbox.isEmpty, value == nil, let transport, transport.isReady {
             transport.send(push, tag: tag)
@@ -289,7 +325,7 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Ends the connection at once. What its client was to be sent is lost; it comes back for it.
     private func breakOff() {
         transport?.abort()
-        finish()
+        finish("it takes what it is sent too slowly, or that can't be kept")
     }
 
     /// The client takes more.
@@ -306,7 +342,7 @@ final class RealtimeConnection: @unchecked Sendable {
                 begin(before, stream, units: units, after, transport)
             case .end:
                 transport.close()
-                finish()
+                finish("the host closes it")
             }
             mustFlush = true
         }

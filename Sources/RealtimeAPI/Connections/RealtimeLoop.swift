@@ -30,6 +30,8 @@ final class RealtimeLoop: @unchecked Sendable {
     /// Whether more messages may follow at once, which are then handed over together.
     private var isBatching = false
     var isStopping = false
+    /// Without the connections.
+    var counted = RealtimeFigures()
 
     /// What is done before the loop's sockets are served in between.
     private static let slice = 64
@@ -117,6 +119,14 @@ final class RealtimeLoop: @unchecked Sendable {
     func remove(_ session: PollSession) { polls[ObjectIdentifier(session)] = nil }
 
     var connectionCount: Int { sockets.count + requests.count }
+
+    var figures: RealtimeFigures {
+        var figures = counted
+        figures.sockets = sockets.count
+        figures.httpConnections = requests.count
+        figures.pollingSessions = polls.count
+        return figures
+    }
 
     /// Whether one more session may poll. It has a connection only at times, but takes as much as one.
     var hasRoomForPolling: Bool { !isStopping && polls.count < parts.port.connections }

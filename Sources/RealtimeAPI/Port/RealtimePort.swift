@@ -19,6 +19,16 @@ package final class RealtimePort: Service {
         self.grace = grace
     }
 
+    /// The metrics of the port's clients in the Prometheus format.
+    package func metricsText() async -> String {
+        var sum = RealtimeFigures()
+        for loop in loops {
+            // A loop that has shut down has no clients.
+            if let figures = try? await loop.eventLoop.submit({ loop.figures }).get() { sum += figures }
+        }
+        return sum.text
+    }
+
     /// The number of the port.
     package var port: Int { channel.localAddress?.port ?? 0 }
 

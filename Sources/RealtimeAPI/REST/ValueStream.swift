@@ -31,7 +31,9 @@ final class ValueStream: LoopListener, @unchecked Sendable {
     private let loop: RealtimeLoop
     private let queue: ConnectionQueue
     private var state = State.starting
-    private var listening: (any RealtimeListening)?
+    private var listening: (any RealtimeListening)? {
+        didSet { loop.counted.listens += (listening == nil ? 0 : 1) - (oldValue == nil ? 0 : 1) }
+    }
     private var items: Deque<Item> = []
     private var pushBytes = 0
     /// What the client hasn't taken.
@@ -125,7 +127,10 @@ final class ValueStream: LoopListener, @unchecked Sendable {
         writer.string("/" + (push.target.relative(to: path) ?? push.target).string)
         writer.raw(",\"data\":")
         let opening = String(decoding: writer.bytes, as: UTF8.self)
-        append(event(push.isMerge ? "patch" : "put", opening, push.data(as: form)), isPush: true)
+        let event = event(push.isMerge ? "patch" : "put", opening, push.data(as: form))
+        loop.counted.pushes += 1
+        loop.counted.pushBytes += event.readableBytes
+        append(event, isPush: true)
     }
 
     private func event(_ name: String, _ opening: String, _ data: ByteBuffer) -> ByteBuffer {

@@ -18,6 +18,7 @@ final class StoreListening: RealtimeListening {
     private let client: RealtimeClient
     private let listener: any RealtimeListener
     private let cancellation = OperationCancellation()
+    private let count = Atomic(0)
     private let state: Mutex<State>
 
     init(
@@ -31,6 +32,9 @@ final class StoreListening: RealtimeListening {
         state = Mutex(State(principal: principal))
     }
 
+    var path: RealtimePath { listen.path }
+    /// What it began with.
+    var bytes: Int { count.load(ordering: .relaxed) }
     private var principal: RealtimePrincipal { state.withLock { $0.principal } }
     private var isEnded: Bool { state.withLock { $0.isEnded } }
 
@@ -83,7 +87,10 @@ final class StoreListening: RealtimeListening {
         }
         let holder = database.holder(principal, client)
         let content = try database.shared.spool.collect(for: holder, until: cancellation) { receive in
-            try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form, receive)
+            try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form) { piece in
+                count.add(piece.count, ordering: .relaxed)
+                try receive(piece)
+            }
         }
         return .success(RealtimeListenStart(.value(content), isIndexed: isIndexed))
     }

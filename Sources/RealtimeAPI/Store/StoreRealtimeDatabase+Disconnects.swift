@@ -4,6 +4,7 @@ import RealtimeModel
 import RealtimeStore
 import Sharing
 import StrictJSON
+import Synchronization
 
 /// What happens at the end of sessions. It is durable: if the host is killed, it happens after its next start.
 extension StoreRealtimeDatabase {
@@ -33,7 +34,7 @@ extension StoreRealtimeDatabase {
 
     func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
         store.runDisconnects(
-            of: session, in: name, sequence: client?.writes,
+            of: session, in: name, sequence: client?.writes, triggerLimits: settings.withLock { $0.triggerLimits },
             context: { OperationContext(auth: EventAuth(RealtimePrincipal(stored: $0.principal))) },
             check: { [self] disconnect in
                 guard let write = try? disconnect.write() else { return nil }

@@ -11,8 +11,11 @@ extension StoreRealtimeDatabase {
 
     /// In development, decisions are counted, and refusals are logged with what the rules have seen.
     var observer: RulesObserver {
-        guard shared.isDevelopment else { return RulesObserver() }
+        guard shared.isDevelopment else {
+            return RulesObserver { [slowest] decision, _ in slowest.note(decision) }
+        }
         return RulesObserver(detail: .conditions) { [self] decision, rules in
+            slowest.note(decision)
             self.rules.withLock { state in
                 guard state.current?.source.bytes == rules.source.bytes else { return }
                 state.coverage?.add(decision)
@@ -42,6 +45,7 @@ extension StoreRealtimeDatabase {
     ///   indexes are those of rules that are still to come.
     func rulesHaveChanged(hadRules: Bool = false) {
         unindexed.removeAll()
+        slowest.reset()
         rules.withLock { state in
             state.coverage = shared.isDevelopment ? state.current.map { DatabaseRulesCoverage($0) } : nil
         }

@@ -29,6 +29,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     let settings = Mutex(Settings())
     let indexing = Mutex(())
     let unindexed = UnindexedQueries()
+    let slowest = SlowestDecision()
     private let listens = Mutex<[ObjectIdentifier: StoreListening]>([:])
     let pushes = SharedPushes()
 
@@ -184,6 +185,11 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         client.listens()
         listening.begin()
         return listening
+    }
+
+    /// The listens that are open, and the bytes that each began with.
+    var openListens: [(path: RealtimePath, bytes: Int)] {
+        listens.withLock { $0.values.map { ($0.path, $0.bytes) } }
     }
 
     func remove(_ listening: StoreListening) {

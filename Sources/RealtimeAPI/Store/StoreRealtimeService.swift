@@ -109,6 +109,9 @@ package final class StoreRealtimeService: RealtimeService {
             }
     }
 
+    /// In the order of their names.
+    var all: [StoreRealtimeDatabase] { state.withLock { $0.databases.values.sorted { $0.name < $1.name } } }
+
     package func databaseNames() throws(RealtimeServiceError) -> [String] {
         state.withLock { $0.databases.keys.sorted() }
     }

@@ -51,12 +51,14 @@ extension RealtimeStore {
     ///
     /// - Parameters:
     ///   - sequence: the connection's, if it had one: what it has sent before comes first.
+    ///   - triggerLimits: what the events of each may be.
     ///   - context: makes the context of a registration's commit.
     ///   - check: makes the check of a registration's write; nil for an admin's. What is refused is removed too.
     ///   - completion: receives, for each registration, the failure if it wasn't written. One that failed as
     ///     unavailable is still registered.
     package func runDisconnects(
         of session: String, in namespace: String, sequence: RealtimeWriteSequence? = nil,
+        triggerLimits: TriggerLimits = .strict,
         context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext = { _ in OperationContext() },
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
@@ -70,7 +72,9 @@ extension RealtimeStore {
                 switch result {
                 case .failure(let failure): completion(.failure(failure))
                 case .success(let registrations):
-                    DisconnectRun(self, registrations, context: context, check: check, completion: completion).next()
+                    DisconnectRun(
+                        self, registrations, triggerLimits, context: context, check: check, completion: completion
+                    ).next()
                 }
             }
         }
@@ -92,6 +96,7 @@ private final class DisconnectRun: Sendable {
 
     private let store: RealtimeStore
     private let registrations: [Registration]
+    private let triggerLimits: TriggerLimits
     private let context: @Sendable (RealtimeDisconnect) -> OperationContext
     private let check: @Sendable (RealtimeDisconnect) -> RealtimeCheck?
     private let completion: @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
@@ -99,13 +104,14 @@ private final class DisconnectRun: Sendable {
     private let done = Mutex<[RealtimeFailure?]>([])
 
     init(
-        _ store: RealtimeStore, _ registrations: [Registration],
+        _ store: RealtimeStore, _ registrations: [Registration], _ triggerLimits: TriggerLimits,
         context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext,
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     ) {
         self.store = store
         self.registrations = registrations
+        self.triggerLimits = triggerLimits
         self.context = context
         self.check = check
         self.completion = completion
@@ -118,6 +124,7 @@ private final class DisconnectRun: Sendable {
         let disconnect = registration.disconnect
         var request = RealtimeCommit([], in: registration.key.namespace)
         request.registration = registration.key
+        request.triggerLimits = triggerLimits
         var invalid: RealtimeFailure?
         do throws(RealtimeError) {
             request.writes = [try disconnect.write()]

@@ -56,8 +56,7 @@ struct WritePlan {
     /// Adds writes, each of which sees what the ones before have changed.
     mutating func apply(_ writes: [RealtimeWrite]) throws {
         for write in writes {
-            let state = after
-            let changes = try write.resolved(now: now) { target in try state.leaf(at: target) }
+            let changes = try write.resolved(now: now) { target in try after.leaf(at: target) }
             written += changes
             for change in changes {
                 guard let new = try editor.apply(change) else { continue }
@@ -69,6 +68,7 @@ struct WritePlan {
 
     /// Compares the hashes of conditional writes, each with what exists before it.
     mutating func compareHashes(_ writes: [RealtimeWrite]) throws {
+        guard writes.contains(where: \.isConditional) else { return }
         var plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
         for (index, write) in writes.enumerated() {
             if case .set(let target, _, let hash?) = write, try plan.after.hash(at: target) != hash {

@@ -63,6 +63,8 @@ final class TestPort: Sendable {
         }
     }
 
+    func metricsText() async -> String { await port.metricsText() }
+
     /// The sessions that haven't ended.
     var sessionCount: Int { port.loops.first?.parts.sessions.all.count ?? 0 }
 

@@ -37,8 +37,9 @@ package struct DatabaseRulesDecision: Sendable {
     package let reason: String?
     /// The values of all expressions that were evaluated, if they were asked for.
     package let trace: [RulesDecision.TracedValue]
-    /// What deciding has cost: about 50 ns each.
+    /// What deciding has cost, in steps of ``secondsPerCost``.
     package let cost: Int
+    package static let secondsPerCost = 50e-9
     let outcomes: [DatabaseRecords.Outcome]
 
     /// The rules that have granted, in order; validations that held aren't among them.

@@ -1,0 +1,57 @@
+/// What the port's clients have open, and what they were sent since the start.
+struct RealtimeFigures: Hashable, Sendable {
+    var sockets = 0
+    var httpConnections = 0
+    var pollingSessions = 0
+    var listens = 0
+    var pushes = 0
+    var pushBytes = 0
+
+    static func += (sum: inout RealtimeFigures, other: RealtimeFigures) {
+        sum.sockets += other.sockets
+        sum.httpConnections += other.httpConnections
+        sum.pollingSessions += other.pollingSessions
+        sum.listens += other.listens
+        sum.pushes += other.pushes
+        sum.pushBytes += other.pushBytes
+    }
+
+    /// The metrics in the Prometheus format.
+    var text: String {
+        var text = MetricFamily("client_connections", "gauge", "Open connections of the database port.")
+        text.sample(["wire": "websocket"], sockets)
+        text.sample(["wire": "http"], httpConnections)
+        text.sample(["wire": "polling"], pollingSessions)
+        var all = text.text
+        for (name, type, value, help) in [
+            ("listens", "gauge", listens, "Listens of clients, and event streams."),
+            ("pushes_total", "counter", pushes, "Changes that were sent to listens."),
+            ("push_bytes_total", "counter", pushBytes, "Bytes of these changes."),
+        ] {
+            var family = MetricFamily(name, type, help)
+            family.sample([:], value)
+            all += family.text
+        }
+        return all
+    }
+}
+
+/// One metric of the databases in Prometheus' text format.
+struct MetricFamily {
+    private let name: String
+    private(set) var text: String
+
+    init(_ name: String, _ type: String, _ help: String) {
+        self.name = "functions_database_" + name
+        text = "# HELP \(self.name) \(help)\n# TYPE \(self.name) \(type)\n"
+    }
+
+    mutating func sample(_ labels: KeyValuePairs<String, String>, _ value: some Numeric) {
+        let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
+        text += name + (list.isEmpty ? "" : "{\(list)}") + " \(value)\n"
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#).replacing("\n", with: #"\n"#)
+    }
+}

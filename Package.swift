@@ -132,6 +132,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "DatabaseObservations", dependencies: ["DocumentModel", "WorkerProtocol", "Sharing"],
+            swiftSettings: settings),
         .target(name: "DataDirectory", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(
             name: "HostProcess",
@@ -234,6 +237,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "RealtimeDatabaseClient",
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", "RealtimeModel", "FunctionManifest", "WorkerProtocol",
+                "Sharing", "DatabaseObservations", "HostProcess", "OutboundHTTP", "GoogleREST", "FirestoreClient",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Workers",
             dependencies: [
                 "CFunctionsSystem", "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol",
@@ -323,7 +333,7 @@ let package = Package(
             name: "FunctionStores",
             dependencies: [
                 "StrictJSON", "DocumentModel", "RealtimeModel", "UserModel", "WorkerProtocol", "Sharing",
-                "CommitPipeline",
+                "DatabaseObservations", "CommitPipeline",
                 "DocumentStore", "RealtimeStore", "IdentityProvider",
             ],
             swiftSettings: settings),
@@ -417,7 +427,8 @@ let package = Package(
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "HostProcess",
                 "OutboundHTTP",
-                "TokenVerification", "FirestoreClient", "IdentityToolkitClient", "Workers", "Gateway",
+                "TokenVerification", "FirestoreClient", "IdentityToolkitClient", "RealtimeDatabaseClient", "Workers",
+                "Gateway",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -799,6 +810,21 @@ let package = Package(
                 "TokenVerification", "FirestoreClient", "IdentityToolkitClient", "TestSupport",
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RealtimeDatabaseClientTests",
+            dependencies: [
+                "DocumentModel", "RealtimeModel", "RealtimeStore", "RealtimeAPI",
+                "StorageEngine", "DocumentStore", "FunctionStores", "WorkerProtocol", "FunctionsRuntime",
+                "HostProcess", "OutboundHTTP", "FirestoreClient", "RealtimeDatabaseClient", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DatabaseObservationsTests",
+            dependencies: ["DocumentModel", "WorkerProtocol", "Sharing", "DatabaseObservations"],
             swiftSettings: settings),
         .testTarget(
             name: "WorkersTests",

@@ -30,21 +30,44 @@ package final class AccessTokens: Sendable {
         case key(ServiceAccountFile)
     }
 
+    /// What tokens are for.
+    package struct Purpose: Sendable {
+        /// Nil for all of Google Cloud's platform, which the metadata server assumes.
+        let scopes: [String]?
+        /// The variable that names an emulator, which needs no tokens.
+        let emulatorVariable: String
+
+        package static let platform = Purpose(scopes: nil, emulatorVariable: "FIRESTORE_EMULATOR_HOST")
+
+        package init(scopes: [String]?, emulatorVariable: String) {
+            self.scopes = scopes
+            self.emulatorVariable = emulatorVariable
+        }
+    }
+
     private let issuer: Issuer
+    private let purpose: Purpose
     private let transport: any OutboundTransport
     private let now: WallClock
     private let state = Mutex(State())
 
     /// - Parameter host: the metadata server's host.
-    init(host: String, transport: any OutboundTransport, now: @escaping WallClock) {
+    init(
+        for purpose: Purpose = .platform, host: String, transport: any OutboundTransport, now: @escaping WallClock
+    ) {
         issuer = .metadataServer(host: host)
+        self.purpose = purpose
         self.transport = transport
         self.now = now
     }
 
     /// - Parameter key: signs what is exchanged for access tokens (RFC 7523).
-    init(key: ServiceAccountFile, transport: any OutboundTransport, now: @escaping WallClock) {
+    init(
+        for purpose: Purpose = .platform, key: ServiceAccountFile, transport: any OutboundTransport,
+        now: @escaping WallClock
+    ) {
         issuer = .key(key)
+        self.purpose = purpose
         self.transport = transport
         self.now = now
     }
@@ -54,12 +77,13 @@ package final class AccessTokens: Sendable {
     ///
     /// - Throws: an error for the operator if the key file can't be used.
     package convenience init(
-        environment: [String: String], transport: any OutboundTransport, now: @escaping WallClock = systemWallClock
+        for purpose: Purpose = .platform, environment: [String: String], transport: any OutboundTransport,
+        now: @escaping WallClock = systemWallClock
     ) throws(HostError) {
         if let key = try ServiceAccountFile(environment: environment) {
-            self.init(key: key, transport: transport, now: now)
+            self.init(for: purpose, key: key, transport: transport, now: now)
         } else {
-            self.init(host: MetadataServer.host(environment), transport: transport, now: now)
+            self.init(for: purpose, host: MetadataServer.host(environment), transport: transport, now: now)
         }
     }
 
@@ -92,19 +116,22 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    private static let scope = "https://www.googleapis.com/auth/cloud-platform"
+    private static let platform = "https://www.googleapis.com/auth/cloud-platform"
 
     private func request() throws(OutboundError) -> OutboundRequest {
         switch issuer {
         case .metadataServer(let host):
+            let scopes = purpose.scopes.map { "?scopes=" + PercentEncoding.encoded($0.joined(separator: ",")) } ?? ""
             return OutboundRequest(
-                to: "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token",
+                to: "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token\(scopes)",
                 headers: ["Metadata-Flavor": "Google"], limits: Self.limits)
         case .key(let key):
             let now = now()
             guard
                 let assertion = try? key.sign([
-                    "iss": .string(key.email), "scope": .string(Self.scope), "aud": .string(key.tokenURI),
+                    "iss": .string(key.email),
+                    "scope": .string((purpose.scopes ?? [Self.platform]).joined(separator: " ")),
+                    "aud": .string(key.tokenURI),
                     "iat": .integer(now), "exp": .integer(now + 3600),
                 ])
             else { throw failure("the service account's key can't sign") }
@@ -125,7 +152,7 @@ package final class AccessTokens: Sendable {
                 "\(source) can't be reached: \(error.reason)"
                     + (isMetadataServer
                         ? ". Outside of Google Cloud, set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service "
-                            + "account, or FIRESTORE_EMULATOR_HOST to the address of an emulator or a functions-host"
+                            + "account, or \(purpose.emulatorVariable) to the address of an emulator or a functions-host"
                         : ""))
         }
         guard answer.status == 200 else {

@@ -1,8 +1,8 @@
-import Sharing
+package import Sharing
 import Synchronization
 
 /// The operations in progress, by the invocation that owns them.
-final class RemoteOperations: Sendable {
+package final class RemoteOperations: Sendable {
     private struct Owner {
         /// Slots for the owner's requests.
         let slots = AsyncSemaphore(RemoteOperations.maxRequests)
@@ -19,11 +19,13 @@ final class RemoteOperations: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The number of invocations that have operations in progress.
     var ownerCount: Int { state.withLock { $0.owners.count } }
 
     /// Runs an operation for an owner, until ``cancel(owner:)``.
-    func run(for owner: UInt64, _ body: @escaping @Sendable (AsyncSemaphore) async -> Void) {
+    package func run(for owner: UInt64, _ body: @escaping @Sendable (AsyncSemaphore) async -> Void) {
         state.withLock { state in
             state.lastNumber += 1
             let number = state.lastNumber
@@ -37,7 +39,7 @@ final class RemoteOperations: Sendable {
         }
     }
 
-    func cancel(owner: UInt64) {
+    package func cancel(owner: UInt64) {
         let tasks = state.withLock { $0.owners[owner].map { Array($0.tasks.values) } ?? [] }
         for task in tasks { task.cancel() }
     }

@@ -1,4 +1,4 @@
-import Sharing
+package import Sharing
 import Synchronization
 
 /// The memory that one operation's responses hold, out of a bound that all operations share.
@@ -6,24 +6,24 @@ import Synchronization
 /// Most responses are small, so that each operation acquires memory for a small one before it begins. A response that
 /// grows beyond that reserves more while more is available. If none is, its transfer is given up and repeated once the
 /// largest response fits, so that half-read responses never wait for each other.
-final class ResponseBudget: Sendable {
+package final class ResponseBudget: Sendable {
     /// The budget of the current operation.
-    @TaskLocal static var current: ResponseBudget?
+    @TaskLocal package static var current: ResponseBudget?
 
     /// Bytes of all responses: a container may have 512 MiB, and a parsed response needs several times its text.
-    static let total = 32 * 1024 * 1024
+    package static let total = 32 * 1024 * 1024
     /// Bytes that a small response may have: 128 operations side by side.
-    static let step = 256 * 1024
+    package static let step = 256 * 1024
 
     private let memory: AsyncSemaphore
     private let held = Mutex(0)
 
-    init(of memory: AsyncSemaphore) { self.memory = memory }
+    package init(of memory: AsyncSemaphore) { self.memory = memory }
 
     /// Waits until a response of this size fits. What was held before is released.
     ///
     /// - Throws: if the task is cancelled. Nothing is held then.
-    func acquire(_ bytes: Int) async throws(CancellationError) {
+    package func acquire(_ bytes: Int) async throws(CancellationError) {
         release()
         try await memory.acquire(bytes)
         held.withLock { $0 = bytes }
@@ -33,7 +33,7 @@ final class ResponseBudget: Sendable {
     ///
     /// - Parameter mayOvercommit: also reserves memory that isn't available, for a response that can't be repeated.
     /// - Returns: whether the response may grow.
-    func grow(to bytes: Int, mayOvercommit: Bool) -> Bool {
+    package func grow(to bytes: Int, mayOvercommit: Bool) -> Bool {
         held.withLock { held in
             guard bytes > held else { return true }
             let more = (bytes - held + Self.step - 1) / Self.step * Self.step
@@ -47,7 +47,7 @@ final class ResponseBudget: Sendable {
     }
 
     /// Releases all memory, once the response has been passed on.
-    func release() {
+    package func release() {
         let bytes = held.withLock { held in
             defer { held = 0 }
             return held

@@ -1,4 +1,5 @@
 import CommitPipeline
+import DatabaseObservations
 package import DocumentModel
 package import RealtimeModel
 package import RealtimeStore
@@ -186,23 +187,27 @@ package final class FunctionDatabases: DatabaseBackend {
         } catch {
             return completion(.failure(error))
         }
-        observation.begin(
-            store.listen(
-                to: read.path, matching: read.query, in: read.name, of: .client(Self.functions),
-                read: { [self] state in
-                    try json(of: read, in: state) { try observation.hold($0) }
-                },
-                started: { result in
-                    switch result {
-                    case .success(let json): observation.receive([ReferenceChange.Setting("", json)], areHeld: true)
-                    case .failure(let failure): observation.fail(failure.documentError)
+        let listener = store.listen(
+            to: read.path, matching: read.query, in: read.name, of: .client(Self.functions),
+            read: { [self] state in
+                try json(of: read, in: state) { bytes in
+                    do throws(DocumentError) { try observation.hold(bytes) } catch {
+                        throw RealtimeFailure(.tooLarge, error.message)
                     }
-                },
-                receive: { push in
-                    observation.receive(
-                        push.changes.map { ReferenceChange.Setting($0.target.string, $0.node?.json(as: .export)) })
-                },
-                failed: { observation.fail($0.documentError) }))
+                }
+            },
+            started: { result in
+                switch result {
+                case .success(let json): observation.receive([ReferenceChange.Setting("", json)], holding: json.count)
+                case .failure(let failure): observation.fail(failure.documentError)
+                }
+            },
+            receive: { push in
+                observation.receive(
+                    push.changes.map { ReferenceChange.Setting($0.target.string, $0.node?.json(as: .export)) })
+            },
+            failed: { observation.fail($0.documentError) })
+        observation.begin { listener.cancel() }
         completion(.success(.observing(id)))
     }
 

@@ -5,6 +5,7 @@ import Gateway
 import HostProcess
 import IdentityToolkitClient
 import OutboundHTTP
+import RealtimeDatabaseClient
 import TokenVerification
 import WorkerProtocol
 package import Workers
@@ -73,6 +74,8 @@ package final class BundleServer: Sendable {
             InvocationServices(
                 FunctionBackends(
                     documents: documents, users: try RemoteUsers(project: project, environment: environment.variables),
+                    databases: try RemoteDatabases.fromEnvironment(
+                        project: project, environment: environment.variables),
                     transactions: UnavailableTransactions(
                         "a function that is served alone can change documents only in a transaction: Firebase Authentication "
                             + "and the Realtime Database have none with them. Change the rest before or after it, or run "

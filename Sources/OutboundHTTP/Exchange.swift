@@ -34,6 +34,13 @@ struct Exchange {
         response = OutboundResponse(status: status, headers: headers)
     }
 
+    /// The caller's code that receives bytes which arrive now; nil if they are collected.
+    mutating func receiver(at now: Duration) -> (@Sendable ([UInt8]) -> Bool)? {
+        guard response?.status == 200, let receive = request.receive else { return nil }
+        lastByte = now
+        return receive
+    }
+
     /// - Returns: whether more is wanted.
     mutating func receive(_ bytes: some Collection<UInt8>, at now: Duration) -> Bool {
         guard refusal == nil else { return false }

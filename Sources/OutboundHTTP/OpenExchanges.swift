@@ -75,6 +75,11 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        // The caller's code runs without the lock.
+        if let receive = open.withLock({ $0[dataTask.taskIdentifier]?.exchange.receiver(at: clock.now()) }) {
+            if !receive(Array(data)) { dataTask.cancel() }
+            return
+        }
         let isMoreWanted = open.withLock {
             $0[dataTask.taskIdentifier]?.exchange.receive(data, at: clock.now()) ?? false
         }

@@ -63,6 +63,7 @@ extension URLRequest {
             httpMethod = "POST"
             httpBody = Data(body)
         }
+        if let method = request.method { httpMethod = method }
         for (name, value) in request.headers { setValue(value, forHTTPHeaderField: name) }
     }
 }

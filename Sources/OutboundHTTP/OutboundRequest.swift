@@ -3,8 +3,9 @@ package struct OutboundRequest: Sendable {
     /// An `http` or `https` URL. It may hold a secret, so no error repeats more of it than the host.
     package var address: String
     package var headers: [String: String]
-    /// The body of a POST; nil for a GET.
     package var body: [UInt8]?
+    /// Nil for a POST if there is a body, and otherwise a GET.
+    package var method: String?
     package var limits: OutboundLimits
     /// Which part of the response the caller needs.
     package var need: Need
@@ -13,6 +14,12 @@ package struct OutboundRequest: Sendable {
     /// Called under a lock of the client, and never after the exchange has ended: what it reserves can be given back
     /// once `send` has returned.
     package var reserve: (@Sendable (_ bytes: Int) -> Bool)?
+    /// Receives the body of a response with status 200 as it arrives, which isn't collected then; returns whether more is
+    /// wanted.
+    ///
+    /// Called for one piece after the other, and perhaps for one more once the exchange has ended. The other exchanges of
+    /// the client wait meanwhile.
+    package var receive: (@Sendable (_ bytes: [UInt8]) -> Bool)?
 
     package enum Need: Hashable, Sendable {
         /// An exchange that breaks off fails.
@@ -22,12 +29,14 @@ package struct OutboundRequest: Sendable {
     }
 
     package init(
-        to address: String, headers: [String: String] = [:], body: [UInt8]? = nil, limits: OutboundLimits,
+        to address: String, headers: [String: String] = [:], body: [UInt8]? = nil, method: String? = nil,
+        limits: OutboundLimits,
         need: Need = .wholeResponse, reserve: (@Sendable (_ bytes: Int) -> Bool)? = nil
     ) {
         self.address = address
         self.headers = headers
         self.body = body
+        self.method = method
         self.limits = limits
         self.need = need
         self.reserve = reserve

@@ -67,6 +67,54 @@ struct OutboundClientTests {
         }
     }
 
+    /// The server sends each piece once the one before has arrived, and more than the limit on a response's bytes.
+    @Test(.endsHangs) func aStreamIsReceivedAsItArrivesUntilNoMoreIsWanted() async throws {
+        let piece = String(repeating: "x", count: 100)
+        let (ticks, tick) = AsyncStream<Void>.makeStream()
+        try await ScriptedServer.run { connection in
+            _ = try await connection.request()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + piece)
+            for await _ in ticks { try await connection.send(piece) }
+            await connection.untilClosed()
+        } body: { address in
+            let received = Mutex(0)
+            var request = OutboundRequest(to: address, limits: Self.limits)
+            request.receive = { bytes in
+                let total = received.withLock { received in
+                    received += bytes.count
+                    return received
+                }
+                guard total < 500 else {
+                    tick.finish()
+                    return false
+                }
+                if total.isMultiple(of: 100) { tick.yield() }
+                return true
+            }
+            #expect(await error(OutboundClient(clock: ManualClock()), request)?.kind == .lost)
+            #expect(received.withLock { $0 } == 500)
+        }
+    }
+
+    @Test(.endsHangs) func aRefusedStreamIsCollected() async throws {
+        let seen = Mutex("")
+        try await ScriptedServer.run { connection in
+            let request = try await connection.request()
+            seen.withLock { $0 = request }
+            try await connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno")
+        } body: { address in
+            var request = OutboundRequest(to: address, method: "DELETE", limits: Self.limits)
+            request.receive = { _ in
+                Issue.record("the response is not a stream")
+                return false
+            }
+            let response = try await OutboundClient(clock: ManualClock()).send(request)
+            #expect(response.status == 401)
+            #expect(response.body == Array("no".utf8))
+        }
+        #expect(seen.withLock { $0 }.hasPrefix("DELETE /path"))
+    }
+
     @Test(.endsHangs) func silentServerIsGivenUp() async throws {
         try await ScriptedServer.run { connection in
             _ = try await connection.request()

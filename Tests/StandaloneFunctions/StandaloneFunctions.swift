@@ -85,6 +85,26 @@ struct StandaloneFunctions: ServableBundle {
                 throw HttpsError(error.code, error.message)
             }
         }
+        onCall("like") { (request: CallableRequest<String>) in
+            let likes = request.database.reference(withPath: "likes/\(request.data)")
+            let liked = try await likes.runTransactionBlock { data in
+                data.value = .integer(Int64((data.value?.intValue ?? 0) + 1))
+                return .success(withValue: data)
+            }
+            for try await seen in likes.observe(.value) { return seen.value?.intValue ?? 0 }
+            return liked.committed ? -1 : -2
+        }
+        onCall("likeInTransaction") { (request: CallableRequest<String>) in
+            do {
+                try await request.firestore.runTransaction { transaction in
+                    let likes = request.database.reference(withPath: "likes/\(request.data)")
+                    _ = try await transaction.database.getData(likes)
+                    try transaction.database.setValue(9, at: likes)
+                }
+            } catch let error as DocumentError {
+                throw HttpsError(error.code, error.message)
+            }
+        }
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }
         onSchedule("nightly", schedule: "0 3 * * *") { event in _ = event.scheduleTime }
     }

@@ -1,5 +1,5 @@
 import DocumentModel
-@testable import FunctionStores
+import DatabaseObservations
 import Sharing
 import Synchronization
 import Testing

@@ -1,20 +1,20 @@
-import DocumentModel
-import RealtimeStore
-import Sharing
+package import DocumentModel
+package import Sharing
 import Synchronization
-import WorkerProtocol
+package import WorkerProtocol
 
 /// What a function observes: changes wait here until the function asks for them.
-final class Observation: Sendable {
+package final class Observation: Sendable {
     /// What may wait for one observation. A function that is slower loses it, and begins another one.
     private static let maxBytes = 16 * 1024 * 1024
 
-    typealias Completion = @Sendable (Result<DatabaseAnswer, DocumentError>) -> Void
+    package typealias Completion = @Sendable (Result<DatabaseAnswer, DocumentError>) -> Void
 
     private struct State {
-        var listener: RealtimeListener?
+        var cancel: (@Sendable () -> Void)?
         var waiting: [ReferenceChange.Setting] = []
-        /// What is held of the budget.
+        var waitingBytes = 0
+        /// What is held of the budget, by what waits among it.
         var bytes = 0
         var next: Completion?
         /// Why it has ended.
@@ -26,28 +26,29 @@ final class Observation: Sendable {
     private let state = Mutex(State())
 
     private static let hasEnded = DocumentError(.cancelled, "the observation has ended")
-    private static let isSlow = RealtimeFailure(
-        .tooLarge,
+    private static let isSlow = DocumentError(
+        .resourceExhausted,
         "what is observed is too large, or the function is too slow for it: 16 MiB may wait for one observation, and less "
             + "if much waits for others")
 
-    init(_ budget: MemoryBudget, of owner: UInt64) {
+    package init(_ budget: MemoryBudget, of owner: UInt64) {
         self.budget = budget
         holder = .user(owner)
     }
 
     deinit { budget.release(state.withLock { $0.bytes }, of: holder) }
 
-    func begin(_ listener: RealtimeListener) {
+    /// - Parameter cancel: ends what sends the changes; called at once if the observation has ended already.
+    package func begin(cancel: @escaping @Sendable () -> Void) {
         let hasEnded = state.withLock { state in
-            state.listener = listener
+            state.cancel = state.failure == nil ? cancel : nil
             return state.failure != nil
         }
-        if hasEnded { listener.cancel() }
+        if hasEnded { cancel() }
     }
 
     /// Holds bytes for what will wait.
-    func hold(_ bytes: Int) throws(RealtimeFailure) {
+    package func hold(_ bytes: Int) throws(DocumentError) {
         let isHeld = state.withLock { state in
             guard state.failure == nil, state.bytes + bytes <= Self.maxBytes, budget.take(bytes, for: holder) else {
                 return false
@@ -58,27 +59,37 @@ final class Observation: Sendable {
         guard isHeld else { throw Self.isSlow }
     }
 
-    /// - Parameter areHeld: whether their bytes are held already.
-    func receive(_ settings: [ReferenceChange.Setting], areHeld: Bool = false) {
+    /// - Parameter held: how many bytes are held already, which these take the place of.
+    package func receive(_ settings: [ReferenceChange.Setting], holding held: Int = 0) {
         let bytes = settings.reduce(0) { $0 + $1.target.utf8.count + ($1.value?.count ?? 0) }
-        do throws(RealtimeFailure) {
-            if !areHeld { try hold(bytes) }
+        do throws(DocumentError) {
+            if bytes > held { try hold(bytes - held) }
         } catch {
-            return fail(error.documentError)
+            return fail(error)
         }
         let next = state.withLock { state -> Completion? in
             guard state.failure == nil else { return nil }
+            if bytes < held {
+                state.bytes -= held - bytes
+                budget.release(held - bytes, of: holder)
+            }
             state.waiting += settings
+            state.waitingBytes += bytes
+            guard !state.waiting.isEmpty else { return nil }
             defer { state.next = nil }
             return state.next
         }
         if let next { self.next(next) }
     }
 
-    func next(_ completion: @escaping Completion) {
+    package func next(_ completion: @escaping Completion) {
         let answer = state.withLock { state -> Result<DatabaseAnswer, DocumentError>? in
             if !state.waiting.isEmpty {
-                defer { drop(&state) }
+                defer {
+                    budget.release(state.waitingBytes, of: holder)
+                    state.bytes -= state.waitingBytes
+                    (state.waiting, state.waitingBytes) = ([], 0)
+                }
                 return .success(.changes(state.waiting))
             }
             if let failure = state.failure { return .failure(failure) }
@@ -91,54 +102,19 @@ final class Observation: Sendable {
         if let answer { completion(answer) }
     }
 
-    private func drop(_ state: inout State) {
-        budget.release(state.bytes, of: holder)
-        (state.waiting, state.bytes) = ([], 0)
-    }
-
-    func fail(_ error: DocumentError) {
-        let (next, listener) = state.withLock { state in
+    package func fail(_ error: DocumentError) {
+        let (next, cancel) = state.withLock { state in
             defer {
                 state.failure = state.failure ?? error
-                state.next = nil
-                drop(&state)
+                (state.next, state.cancel) = (nil, nil)
+                budget.release(state.bytes, of: holder)
+                (state.waiting, state.waitingBytes, state.bytes) = ([], 0, 0)
             }
-            return (state.next, state.listener)
+            return (state.next, state.cancel)
         }
-        listener?.cancel()
+        cancel?()
         next?(.failure(error))
     }
 
-    func end() { fail(Self.hasEnded) }
-}
-
-/// The observations of all invocations, by their owners.
-struct Observations {
-    /// Of one owner.
-    private static let limit = 100
-
-    private var byOwner: [UInt64: [UInt64: Observation]] = [:]
-    private var last: UInt64 = 0
-
-    mutating func add(_ observation: Observation, of owner: UInt64?) throws(DocumentError) -> UInt64 {
-        let owner = owner ?? 0
-        guard byOwner[owner]?.count ?? 0 < Self.limit else {
-            throw DocumentError(.resourceExhausted, "an invocation may have \(Self.limit) observations, the limit")
-        }
-        last += 1
-        byOwner[owner, default: [:]][last] = observation
-        return last
-    }
-
-    subscript(id: UInt64, of owner: UInt64?) -> Observation? { byOwner[owner ?? 0]?[id] }
-
-    mutating func remove(_ id: UInt64, of owner: UInt64?) -> Observation? {
-        let owner = owner ?? 0
-        defer { if byOwner[owner]?.isEmpty == true { byOwner[owner] = nil } }
-        return byOwner[owner]?.removeValue(forKey: id)
-    }
-
-    mutating func removeAll(of owner: UInt64) -> [Observation] {
-        byOwner.removeValue(forKey: owner).map { Array($0.values) } ?? []
-    }
+    package func end() { fail(Self.hasEnded) }
 }

@@ -1,0 +1,108 @@
+import DatabaseObservations
+import DocumentModel
+import OutboundHTTP
+import RealtimeModel
+
+/// What one observation receives of the service: a stream of events, which is opened again whenever it breaks off.
+///
+/// Each stream begins with the whole value, so that nothing is missed between two of them.
+struct ObservationStream: Sendable {
+    let service: DatabaseService
+    let address: String
+    let reader: DatabaseEventReader
+    let observation: Observation
+    /// Reads the value of a query that REST can't say exactly. The stream then only shows that something has changed.
+    let reread: (@Sendable () async throws(DocumentError) -> [UInt8])?
+
+    /// How often it is opened without receiving an event before the observation fails.
+    private static let maxFailures = 8
+
+    private enum Ending {
+        case again(DocumentError)
+        case failed(DocumentError)
+    }
+
+    /// Runs until the observation ends, which cancels the task.
+    func run() async {
+        var failures = 0
+        while !Task.isCancelled {
+            let (ending, hasReceived) = await receive()
+            guard !Task.isCancelled else { return }
+            failures = hasReceived ? 1 : failures + 1
+            switch ending {
+            case .failed(let error): return observation.fail(error)
+            case .again(let error) where failures >= Self.maxFailures: return observation.fail(error)
+            case .again: await service.wait(afterFailures: failures)
+            }
+        }
+    }
+
+    /// Receives one stream, up to its end.
+    private func receive() async -> (ending: Ending, hasReceived: Bool) {
+        let intake = EventIntake(observation)
+        defer { intake.close() }
+        let (pieces, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        async let outcome = { () async -> Result<OutboundResponse, OutboundError> in
+            defer { feed.finish() }
+            return await service.stream(address) { bytes in
+                guard intake.take(bytes.count) else { return false }
+                feed.yield(bytes)
+                return true
+            }
+        }()
+        var parser = EventStreamParser()
+        var hasReceived = false
+        for await piece in pieces {
+            let events = parser.append(piece)
+            guard !events.isEmpty else { continue }
+            hasReceived = true
+            if let ending = await handle(events, intake) { return (ending, true) }
+        }
+        return (Self.ending(of: await outcome, service), hasReceived)
+    }
+
+    private static func ending(
+        of outcome: Result<OutboundResponse, OutboundError>, _ service: DatabaseService
+    ) -> Ending {
+        switch outcome {
+        case .success(let answer) where answer.status == 200:
+            return .again(DocumentError(.unavailable, "the Realtime Database has ended the stream"))
+        case .success(let answer):
+            let error = service.refusal(answer)
+            return error.code == .unavailable ? .again(error) : .failed(error)
+        case .failure(let failure):
+            return .again(DocumentError(.unavailable, "the Realtime Database can't be reached: \(failure)"))
+        }
+    }
+
+    /// - Returns: nil if the stream goes on.
+    private func handle(_ events: [EventStreamParser.Event], _ intake: EventIntake) async -> Ending? {
+        var hasChanged = false
+        for event in events {
+            switch event.name {
+            case "put" where reread == nil, "patch" where reread == nil:
+                do throws(DocumentError) {
+                    let settings = try reader.settings(event.data, isPatch: event.name == "patch")
+                    intake.handOn(settings, ofBytes: event.byteCount)
+                } catch {
+                    return .failed(error)
+                }
+            case "cancel":
+                return .failed(
+                    DocumentError(.permissionDenied, "the Realtime Database doesn't allow the observation any more"))
+            case "auth_revoked":
+                return .again(DocumentError(.permissionDenied, "the access token is not accepted any more"))
+            default:
+                hasChanged = hasChanged || event.name == "put" || event.name == "patch"
+                intake.handOn([], ofBytes: event.byteCount)
+            }
+        }
+        guard hasChanged, let reread else { return nil }
+        do throws(DocumentError) {
+            intake.handOn([ReferenceChange.Setting("", try await reread())], ofBytes: 0)
+            return nil
+        } catch {
+            return error.code == .unavailable ? .again(error) : .failed(error)
+        }
+    }
+}

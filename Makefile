@@ -6,7 +6,7 @@ SOURCES := Package.swift Sources Samples Tests Benchmarks
 .PHONY: help prepare build serve test soak bench docs format lint protos clean
 
 help:
-	@echo "make serve   install missing packages, build, and serve the shop"
+	@echo "make serve   install missing packages, build, and serve the samples"
 	@echo "make test    run all tests"
 	@echo "make soak    run the randomized tests for longer"
 	@echo "make bench   run the benchmarks on a release build"
@@ -22,6 +22,7 @@ prepare:
 build: prepare
 	swift build -c $(CONFIGURATION) --product functions-host
 	swift build -c $(CONFIGURATION) --product ShopFunctions
+	swift build -c $(CONFIGURATION) --product ChatFunctions
 
 serve: build
 	exec $$(swift build -c $(CONFIGURATION) --show-bin-path)/functions-host serve $(ARGUMENTS)

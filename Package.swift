@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "FunctionsWebhooks", targets: ["FunctionsWebhooks"]),
         .executable(name: "functions-host", targets: ["functions-host"]),
         .executable(name: "ShopFunctions", targets: ["ShopFunctions"]),
+        .executable(name: "ChatFunctions", targets: ["ChatFunctions"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -475,6 +476,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(name: "ShopFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
+        .executableTarget(name: "ChatFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
         // Samples for authors, built as authors' packages are, and the services that they use.
         .target(
             name: "MailModels", dependencies: ["FunctionsRuntime"], path: "Samples/MailModels"),
@@ -977,6 +979,10 @@ let package = Package(
             dependencies: ["FunctionsRuntime", "FunctionsTesting", "ShopFunctions", "StandaloneFunctions"],
             swiftSettings: settings),
         .testTarget(
+            name: "ChatFunctionsTests",
+            dependencies: ["FunctionsRuntime", "FunctionsTesting", "ChatFunctions"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SamplesTests",
             dependencies: [
                 "FunctionsRuntime", "FunctionsTesting", "FunctionsHTTPClient", "MailModels", "MailFunctions",
@@ -993,7 +999,7 @@ let package = Package(
                 "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
                 "DocumentStore", "Sharing", "FirestoreClient", "Workers", "FunctionsTesting", "FunctionsHTTPClient",
                 "FunctionsMessaging", "FunctionsWebhooks", "HostConfiguration", "TestSupport", "ShopFunctions",
-                "FixtureFunctions", "StandaloneFunctions",
+                "ChatFunctions", "FixtureFunctions", "StandaloneFunctions",
                 "functions-host", "MailFunctions", "PaymentFunctions", "PushFunctions", "ObjectStoreFunctions",
                 "ChatbotFunctions", "StandIns",
                 .product(name: "NIOCore", package: nio),

@@ -67,6 +67,7 @@ import Testing
             #expect(imports["Foundation"] == nil, "\(name): \(imports["Foundation"] ?? "")")
         }
         #expect(graph["ShopFunctions"]?.targets == ["FunctionsRuntime"])
+        #expect(graph["ChatFunctions"]?.targets == ["FunctionsRuntime"])
     }
 
     @Test func eachTargetWithLogicHasATestTarget() throws {

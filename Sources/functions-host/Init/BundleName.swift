@@ -6,7 +6,7 @@ struct BundleName: Sendable {
     let product: String
 
     /// Targets of the runtime's package; no other package in the build may use these names.
-    private static let taken = ["StandaloneFunctions", "FixtureFunctions", "ShopFunctions"]
+    private static let taken = ["StandaloneFunctions", "FixtureFunctions", "ShopFunctions", "ChatFunctions"]
 
     /// - Throws: If the name is invalid, with the rules for names.
     init(_ text: String) throws(InitError) {

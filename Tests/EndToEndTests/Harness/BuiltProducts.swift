@@ -7,6 +7,7 @@ import Foundation
 enum BuiltProducts {
     static var host: String { path("functions-host") }
     static var shop: String { path("ShopFunctions") }
+    static var chat: String { path("ChatFunctions") }
     static var fixture: String { path("FixtureFunctions") }
     static var alone: String { path("StandaloneFunctions") }
 

@@ -10,11 +10,12 @@ final class HostDirectory: Sendable {
     var configuration: String { path + "/functions.json" }
 
     enum Bundle: String, CaseIterable, Sendable {
-        case shop, fixture
+        case shop, chat, fixture
 
         var product: String {
             switch self {
             case .shop: BuiltProducts.shop
+            case .chat: BuiltProducts.chat
             case .fixture: BuiltProducts.fixture
             }
         }

@@ -3,6 +3,8 @@ CONFIGURATION ?= release
 PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev libargon2-dev
 SOURCES := Package.swift Sources Samples Tests Benchmarks
 
+# All at once, each test would wait minutes for its turn on a processor.
+TESTS_AT_ONCE := 48
 .PHONY: help prepare build serve test soak bench docs format lint protos clean
 
 help:
@@ -29,7 +31,7 @@ serve: build
 
 test: prepare
 	swift build --build-tests
-	swift test --skip-build --parallel
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build --parallel
 
 # Runs the randomized tests for SECONDS_OF_SOAK in total, and kills the store SOAK_ROUNDS times.
 soak: prepare

@@ -1,6 +1,6 @@
 SHELL := /bin/bash
 CONFIGURATION ?= release
-PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev libargon2-dev
+PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev libargon2-dev librocksdb-dev
 SOURCES := Package.swift Sources Samples Tests Benchmarks
 
 # All at once, each test would wait minutes for its turn on a processor.

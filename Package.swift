@@ -11,6 +11,14 @@ let settings: [SwiftSetting] = [
 
 let nio = "swift-nio"
 
+// Debian's headers are where each compiler looks, and its configuration names the shared library.
+#if os(Linux)
+    let rocksDBConfiguration: String? = nil
+#else
+    let rocksDBConfiguration: String? = "rocksdb"
+#endif
+let withRocksDB = TargetDependencyCondition.when(traits: ["RocksDB"])
+
 let package = Package(
     name: "functions-host",
     platforms: [.macOS(.v15)],
@@ -24,6 +32,10 @@ let package = Package(
         .executable(name: "functions-host", targets: ["functions-host"]),
         .executable(name: "ShopFunctions", targets: ["ShopFunctions"]),
         .executable(name: "ChatFunctions", targets: ["ChatFunctions"]),
+    ],
+    traits: [
+        .trait(name: "RocksDB", description: "Lets stores be kept by RocksDB, which the host is linked with."),
+        .default(enabledTraits: ["RocksDB"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -97,13 +109,28 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .target(name: "StorageEngine", swiftSettings: settings),
+        .target(name: "StorageEngine", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(
             name: "SQLiteStorage",
             dependencies: [
-                "DocumentModel", "StorageEngine",
+                "StorageEngine",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "CRocksDB", pkgConfig: rocksDBConfiguration,
+            providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+        .target(
+            name: "RocksDBStorage", dependencies: ["CRocksDB", "StorageEngine"], swiftSettings: settings,
+            // Statically: machines that only run the host needn't have it.
+            linkerSettings: [":librocksdb.a", ":liblz4.a", ":libzstd.a", ":libsnappy.a", ":libbz2.a", "z", "stdc++"]
+                .map { .linkedLibrary($0, .when(platforms: [.linux])) }),
+        .target(
+            name: "EmbeddedStorage",
+            dependencies: [
+                "StorageEngine", "SQLiteStorage",
+                .byName(name: "RocksDBStorage", condition: withRocksDB),
             ],
             swiftSettings: settings),
         .target(
@@ -354,7 +381,7 @@ let package = Package(
             name: "HostConfiguration",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "FunctionManifest",
-                "CommitPipeline", "DocumentStore", "DataDirectory", "Workers",
+                "StorageEngine", "CommitPipeline", "DocumentStore", "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
@@ -375,7 +402,7 @@ let package = Package(
             name: "ControlAPI",
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "StorageEngine",
-                "SQLiteStorage",
+                "EmbeddedStorage",
                 "CommitPipeline", "DocumentStore", "UserStore", "DataDirectory", "HostProcess", "TokenVerification",
                 "ServiceAccounts", "Sharing", "IdentityProvider", "TextFormats", "GoogleREST",
                 "FirestoreJSON", "FirestoreClient", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
@@ -393,6 +420,7 @@ let package = Package(
             name: "FunctionsHost",
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
+                "EmbeddedStorage",
                 "DocumentStore", "StorageEngine", "UserModel", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
@@ -463,7 +491,7 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "CommitPipeline",
                 "DocumentStore",
                 "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
                 "IdentityProvider", "ControlProtocol",
@@ -516,7 +544,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "StoreTestSupport",
-            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "TestSupport"],
+            dependencies: [
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "RocksDBStorage", "CommitPipeline", "TestSupport",
+            ],
             path: "Tests/StoreTestSupport",
             swiftSettings: settings),
         .target(
@@ -553,7 +583,7 @@ let package = Package(
         .executableTarget(
             name: "StoreTorture",
             dependencies: [
-                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentModel", "WorkerProtocol", "StorageEngine", "EmbeddedStorage", "CommitPipeline",
                 "DocumentStore", "SecurityRules", "TestSupport",
             ],
             path: "Tests/StoreTorture",
@@ -562,7 +592,7 @@ let package = Package(
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "SecurityRules", "FunctionManifest", "StorageEngine", "SQLiteStorage",
+                "DocumentModel", "SecurityRules", "FunctionManifest", "StorageEngine", "EmbeddedStorage",
                 "CommitPipeline",
                 "DocumentStore", "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
                 "FirestoreMessages", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "StrictJSON", "TextFormats",
@@ -617,6 +647,14 @@ let package = Package(
             dependencies: ["StorageEngine", "TestSupport", "StoreTestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "RocksDBStorageTests",
+            dependencies: ["CRocksDB", "StorageEngine", "RocksDBStorage", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "EmbeddedStorageTests",
+            dependencies: ["StorageEngine", "EmbeddedStorage", "SQLiteStorage", "RocksDBStorage", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
                 "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport",
@@ -630,8 +668,9 @@ let package = Package(
         .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
-                "StoreTestSupport",
+                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "EmbeddedStorage",
+                "CommitPipeline",
+                "DocumentStore", "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -1014,7 +1053,8 @@ let package = Package(
         .testTarget(
             name: "StoreTortureTests",
             dependencies: [
-                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "RocksDBStorage",
+                "EmbeddedStorage", "CommitPipeline",
                 "DocumentStore", "SecurityRules", "TestSupport", "StoreTorture",
             ],
             swiftSettings: settings),

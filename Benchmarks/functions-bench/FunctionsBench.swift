@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NIOCore
+import StorageEngine
 
 /// Measures the host, beside references. Build it for release: debug builds say little.
 @main
@@ -131,6 +132,9 @@ struct RunCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Only these: \(names.joined(separator: ", ")).")
     var only: [String] = []
 
+    @Option(help: "The engine that keeps the data: sqlite or rocksdb.")
+    var engine: EmbeddedEngineKind?
+
     func validate() throws {
         for name in only where !Self.names.contains(name) {
             throw ValidationError(
@@ -143,6 +147,7 @@ struct RunCommand: AsyncParsableCommand {
             print("This is a debug build, whose numbers say little; make bench builds for release.")
         #endif
         RunningChildren.shared.endWithProgram()
+        if let engine { MeasuredEngine.choose(engine) }
         var isWhole = true
         for benchmark in Self.benchmarks where only.isEmpty || only.contains(benchmark.name) {
             var section: Section
@@ -158,3 +163,5 @@ struct RunCommand: AsyncParsableCommand {
         if !isWhole { throw ExitCode(1) }
     }
 }
+
+extension EmbeddedEngineKind: ExpressibleByArgument {}

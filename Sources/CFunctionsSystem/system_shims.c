@@ -3,6 +3,7 @@
 #endif
 #include "system_shims.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,15 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+
+int functions_exchange(const char *path, const char *other) {
+#if defined(__linux__)
+    /* glibc has the function, musl has not. */
+    return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 2 /* RENAME_EXCHANGE */);
+#else
+    return renamex_np(path, other, RENAME_SWAP);
+#endif
+}
 
 int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner) {
     struct stat status;

@@ -1,9 +1,10 @@
 import EventDispatch
 package import ControlProtocol
 import DataDirectory
-import SQLiteStorage
 import DocumentModel
 import DocumentStore
+import EmbeddedStorage
+import StorageEngine
 package import HostConfiguration
 
 /// Runs delivery commands: through the host that runs on the data directory. Commands that only read use the store
@@ -77,7 +78,7 @@ package struct DeliveryAccess: Sendable {
         }
         let owned = try DataDirectory.open(configuration.data)
         defer { owned.close() }
-        let engine = try SQLiteEngine(file: owned.file(DataAccess.storeFile))
+        let engine = try EmbeddedStore(in: owned.path, engine: configuration.store.engine).open()
         let store = try DocumentStore(
             engine: engine, now: Timestamp.wallClock, commits: configuration.store.commitConfiguration)
         try store.start()

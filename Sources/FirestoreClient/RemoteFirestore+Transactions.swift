@@ -88,7 +88,13 @@ extension RemoteFirestore {
         _ context: OperationContext
     ) async throws(DocumentError) -> CommitAnswer {
         guard effects.isEmpty else { throw Self.noEffects }
-        guard let id else { return .committed(try await commit(writes, transaction: nil)) }
+        guard let id else {
+            // What the answer is kept under is read by the transaction.
+            guard answer == nil || context.completion == nil else {
+                throw DocumentError(.internal, "a function whose call has a key commits outside of its transaction")
+            }
+            return .committed(try await commit(writes, transaction: nil))
+        }
         let entry = try transactions.withLock { table throws(DocumentError) in
             try table.beginEnding(id, owner: context.owner)
         }

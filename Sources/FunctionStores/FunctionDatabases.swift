@@ -158,7 +158,10 @@ package final class FunctionDatabases: DatabaseBackend {
         store.commit(
             request,
             in: OperationContext(
-                auth: context.auth, chain: context.chain, delivery: context.delivery, firesEvents: context.firesEvents)
+                auth: context.auth, chain: context.chain, delivery: context.delivery,
+                firesEvents: context.firesEvents),
+            // What it hashes may be large.
+            of: request.writes.contains(where: \.isConditional) ? .clientCommit(Self.functions) : nil
         ) { result in
             completion(result.map { _ in .written }.mapError { $0.documentError })
         }

@@ -5,6 +5,7 @@ package import IdentityProvider
 import RealtimeModel
 import RealtimeStore
 import StrictJSON
+import Synchronization
 import UserModel
 package import WorkerProtocol
 
@@ -26,14 +27,21 @@ package struct FunctionTransactions: TransactionBackend {
         effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
     ) {
         Task {
-            let (userPart, commits): (FunctionUsers.Part?, [RealtimeCommit])
+            let (userPart, parts): (FunctionUsers.Part?, [RealtimeCommit])
             do throws(UserFailure) {
                 guard context.policy == nil else {
                     throw .failed(DocumentError(.permissionDenied, "only functions and other admins have this access"))
                 }
-                (userPart, commits) = (try await part(changes.users, context), try databases.commits(changes.database))
+                (userPart, parts) = (try await part(changes.users, context), try databases.commits(changes.database))
             } catch {
                 return completion(.failure(error))
+            }
+            let stale = StaleRead()
+            let commits = parts.map { part in
+                var part = part
+                let name = part.namespace
+                part.onStale = { path in stale.place.withLock { $0 = (name, path) } }
+                return part
             }
             documents.commit(
                 writes, transaction: transaction, completing: completing, effects: effects,
@@ -42,14 +50,15 @@ package struct FunctionTransactions: TransactionBackend {
                 }, in: context
             ) { [store = databases.store] result in
                 let answer = result.mapError { userPart?.refusal ?? .failed($0) }
-                guard let owner = context.owner, let commit = commits.first(where: { !$0.expectations.isEmpty }),
-                    let first = commit.expectations.first
+                let place = stale.place.withLock { $0 }
+                // One of several databases is enough, since their transactions are one.
+                let expecting = commits.filter { !$0.expectations.isEmpty }
+                guard let owner = context.owner,
+                    let commit = expecting.first(where: { $0.namespace == place?.namespace }) ?? expecting.first
                 else { return completion(answer) }
-                var isStale = false
-                if case .failure(let error) = result { isStale = error.code == .aborted }
-                store.complete(isStale, at: RealtimeTarget(first.path), in: commit.namespace, of: owner) {
-                    completion(answer)
-                }
+                store.complete(
+                    commit.expectations.map(\.path), stale: place?.path, in: commit.namespace, of: owner
+                ) { completion(answer) }
             }
         }
     }
@@ -64,6 +73,11 @@ package struct FunctionTransactions: TransactionBackend {
         }
         return try await users.part(changes, in: context)
     }
+}
+
+/// What a transaction has read that had changed when it was committed.
+private final class StaleRead: Sendable {
+    let place = Mutex<(namespace: String, path: RealtimePath)?>(nil)
 }
 
 extension FunctionDatabases {

@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import RealtimeAPI
 import ServiceAccounts
+import Sharing
 import StrictJSON
 import TokenVerification
 import WorkerProtocol
@@ -49,7 +50,7 @@ struct DatabasePort {
         return RealtimeParts(
             service: parts.databases, credentials: credentials, defaultDatabase: configuration.defaultNamespace,
             limits: limits, port: port, bodies: parts.serving.memory.bodies, answers: parts.serving.memory.answers,
-            spool: parts.spool,
+            listenMemory: MemoryBudget(total: settings.listenMemory), spool: parts.spool,
             refusal: { head in
                 hosts?.refusal(of: head).map { RealtimeParts.Refusal(status: $0.status, message: $0.message) }
             },

@@ -1,8 +1,8 @@
 import AppCheck
 import ControlAPI
 import DataDirectory
+import EmbeddedStorage
 import Deployments
-import SQLiteStorage
 import DocumentModel
 package import DocumentStore
 import FirestoreAPI
@@ -15,6 +15,7 @@ import SecurityRules
 import RealtimeAPI
 package import RealtimeStore
 import ServiceAccounts
+import StorageEngine
 import Sharing
 import TokenVerification
 import UserModel
@@ -28,7 +29,7 @@ import NIOCore
 package struct HostParts: Sendable {
     let directory: DataDirectory
     let database: DatabaseID
-    let engine: SQLiteEngine
+    let engine: any EmbeddedEngine
     package let store: DocumentStore
     let releases: ReleaseStore
     /// What clients may do with documents, and the indexes.
@@ -82,7 +83,7 @@ package struct HostParts: Sendable {
                 ? try LocalSignIn(configuration, directory: directory.file(KeyAccess.signingDirectory)) : nil
             appCheck = try AppCheckIssuer(configuration, directory: directory)
             serviceAccounts = try ServiceAccountStore(in: directory.file(KeyAccess.directory))
-            engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
+            engine = try EmbeddedStore(in: directory.path, engine: configuration.store.engine).open()
         } catch {
             directory.close()
             throw error
@@ -169,6 +170,14 @@ package struct HostParts: Sendable {
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
             logger: logger, databaseRules: { databases.serve($0?.ruleset) })
+    }
+
+    /// Serves the rules, and builds their indexes. Those that were uploaded for a database come first: if the project's came
+    /// first, each start would drop the indexes of the others and rebuild them.
+    ///
+    /// - Throws: `RealtimeFailure` if the uploaded rules can't be read.
+    func begin() async throws {
+        try await databases.restore()
         rules.begin(store)
     }
 

@@ -99,6 +99,7 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             limits: configuration.clients, answers: parts.serving.memory.answers, figures: figures)
         do {
+            try await parts.begin()
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
             try releases.clean(keeping: configuration.releases.keep, drafts: true)
@@ -285,14 +286,14 @@ package final class HostServer: Sendable {
         }
     }
 
-    /// Creates the databases that functions.json names, and serves those that were used before.
+    /// Creates the databases that functions.json names, and in development serves those that were imported.
     ///
     /// - Returns: the sessions that were open when the host ended.
     private static func openDatabases(
         _ configuration: HostConfiguration, _ parts: HostParts
     ) async throws -> [RealtimeDisconnectSession] {
         try await parts.trees.declare(configuration.databaseNames)
-        try await parts.databases.restore()
+        if configuration.mode == .development { parts.databases.add(try await parts.trees.namespaces()) }
         return try await parts.databases.formerSessions()
     }
 

@@ -157,6 +157,8 @@ public final class FunctionsTester: Sendable {
         configuration.clientQueryLimits.time = day
         configuration.clientCommitLimits.time = day
         configuration.maxRefillTime = day
+        // A test may hold a transaction until another one has ended.
+        configuration.hotTime = .zero
         return configuration
     }()
 

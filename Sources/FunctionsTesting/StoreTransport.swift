@@ -14,6 +14,8 @@ struct StoreTransport: DocumentTransport {
 
     var now: Timestamp { clock.now() }
 
+    var beginsWithReads: Bool { run.map { !$0.hasKey } ?? true }
+
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
         guard run?.isOver != true else {
             throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")

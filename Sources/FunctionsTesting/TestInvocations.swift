@@ -27,6 +27,9 @@ final class TestRun: Sendable {
         state.withLock { $0.key = key }
     }
 
+    /// Whether an earlier call may have done the work.
+    var hasKey: Bool { state.withLock { !($0.key?.key.isEmpty ?? true) } }
+
     func completionKey(for request: DocumentRequest) -> CompletionKey? {
         state.withLock { request.completionKey(&$0.key, isTransactional: isTransactional) }
     }

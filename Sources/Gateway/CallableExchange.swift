@@ -142,7 +142,10 @@ final class CallableExchange: Exchange, InvocationClient {
                 head.appTokenConsumed = isConsumed
                 let key = completionKey(data, uid: auth?.id)
                 // A transactional function's key is used by the store.
-                if !function.manifest.isTransactional, let key, !key.key.isEmpty { head.idempotencyKey = key.key }
+                if let key, !key.key.isEmpty {
+                    head.hasHostedKey = function.manifest.isTransactional
+                    if !head.hasHostedKey { head.idempotencyKey = key.key }
+                }
                 stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
                 return InvocationRequest(
                     head: head, body: .bytes(data), completionKey: key)

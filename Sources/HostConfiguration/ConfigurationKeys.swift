@@ -11,7 +11,8 @@ enum ConfigurationKeys {
     ]
     static let tls = ["certificate", "key"]
     static let database = [
-        "namespaces", "disconnectSeconds", "listens", "waitingRequests", "unreadPushes", "message", "unindexedNodes",
+        "namespaces", "disconnectSeconds", "listens", "listenMemory", "waitingRequests", "unreadPushes", "message",
+        "unindexedNodes",
     ]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]

@@ -16,6 +16,7 @@ extension ConfigurationReader {
         }
         let sizes: [(String, WritableKeyPath<HostConfiguration.Database, Int>, ClosedRange<Int>)] = [
             ("unreadPushes", \.unreadPushes, 64 << 10...1 << 30), ("message", \.message, 64 << 10...256 << 20),
+            ("listenMemory", \.listenMemory, 16 << 20...65_536 << 20),
         ]
         for (key, field, range) in sizes {
             if let node = object[key], let bytes = byteCount(node, "an amount of memory", range) {

@@ -1,3 +1,4 @@
+import StorageEngine
 import StrictJSON
 import Workers
 
@@ -51,7 +52,7 @@ extension ConfigurationReader {
     mutating func store(_ node: JSONNode) -> HostConfiguration.Store {
         var store = HostConfiguration.Store()
         guard let object = object(node, key: "store", known: ConfigurationKeys.store) else { return store }
-        if let engine = object["engine"].flatMap({ choice($0, HostConfiguration.Store.Engine.self) }) {
+        if let engine = object["engine"].flatMap({ choice($0, EmbeddedEngineKind.self) }) {
             store.engine = engine
         }
         if let node = object["historySeconds"], let seconds = integer(node, 60...604_800, "a time in seconds") {

@@ -9,6 +9,8 @@ extension HostConfiguration {
         package var disconnectSeconds = 60
         /// The listens of a connection.
         package var listens = 10_000
+        /// The bytes that the listens of all connections take. A connection with up to 64 KiB doesn't count.
+        package var listenMemory = 512 << 20
         /// The requests of a connection that may wait; beyond them it isn't read from.
         package var waitingRequests = 1000
         /// The bytes of changes that a client hasn't read: with more, its connection ends.

@@ -1,6 +1,7 @@
 package import CommitPipeline
 package import FunctionManifest
 package import Sharing
+package import StorageEngine
 package import Workers
 
 /// The validated content of `functions.json`; the host can start with any value of this type.
@@ -99,16 +100,13 @@ package struct HostConfiguration: Hashable, Sendable {
     }
 
     package struct Store: Hashable, Sendable {
-        package var engine = Engine.sqlite
+        /// The engine that keeps the data; nil for the one that the data is kept by, or the default for new data.
+        package var engine: EmbeddedEngineKind?
         /// How far back documents can be read and listeners can resume, unless the history reaches `historyMiB` before.
         package var historySeconds = 3600
         package var historyMiB = 1024
 
         package init() {}
-
-        package enum Engine: String, Hashable, Sendable, CaseIterable {
-            case sqlite
-        }
     }
 
     /// An executable that contains functions.

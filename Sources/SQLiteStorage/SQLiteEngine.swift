@@ -17,7 +17,6 @@ package final class SQLiteEngine: StorageEngine {
     package init(file: String) throws {
         self.file = file
         do {
-            try SQLiteRestore.finish(file)
             if FileManager.default.fileExists(atPath: file) {
                 try SQLiteFileCheck.check(file)
                 try StoreFile.keepPrivate(file)
@@ -52,7 +51,9 @@ package final class SQLiteEngine: StorageEngine {
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {
-                let result = try body(tables)
+                let rows = StorageBatch(over: tables)
+                let result = try body(rows)
+                try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")
                 return result
             } catch {

@@ -1,61 +1,36 @@
 package import StorageEngine
-import DocumentModel
 import Foundation
 import GRDB
 
-/// Replaces a store's file with a backup.
-///
-/// The backup is copied beside the file and checked there. Once the copy is called `….restored` the restore is decided:
-/// the next process that opens the store moves the old files aside and gives the copy its name, however often that is
-/// interrupted. Until then the old store is untouched.
+/// Prepares a backup to take the place of a store's file: copies it beside the file and checks it there.
 package enum SQLiteRestore {
-    /// Restores while no process has the store open.
-    ///
-    /// - Parameter progress: called with the bytes copied; an error that it throws ends the restore.
-    /// - Returns: the new path of the store that was replaced; nil if there was none.
-    /// - Throws: `StorageError` if the backup isn't ours, is newer or damaged, or the disk refuses. The store is
-    ///   unchanged then.
-    package static func restore(
-        _ backup: String, to file: String, progress: (WorkProgress) throws -> Void
-    ) throws -> String? {
-        try finish(file)
+    /// Makes a checked copy of a backup that takes the store's place when this is opened next.
+    package static func prepare(
+        _ backup: String, for file: String, progress: (WorkProgress) throws -> Void
+    ) throws {
         let draft = file + ".restoring"
         StoreFile.removeDatabase(draft)
         do {
             try copy(backup, to: draft, progress: progress)
             try check(draft, backup: backup)
-            // If the disk has no room for them, the last commits stay in the log, which isn't moved with the draft.
-            guard (StoreFile.size(draft + "-wal") ?? 0) == 0 else {
-                throw StorageError(
-                    .unavailable, "the disk of \(file) is full: the last commits of \(backup) find no room")
-            }
-            try StoreFile.giveToOwnerOfDirectory(draft)
-            try StoreFile.sync(draft)
-            try StoreFile.move(draft, to: restored(file))
-            try StoreFile.syncDirectory(of: file)
+            try decide(draft, for: file)
         } catch {
             StoreFile.removeDatabase(draft)
             throw error
         }
-        return try finish(file)
     }
 
-    /// Finishes a restore that was decided and then interrupted; does nothing if there is none.
-    @discardableResult
-    static func finish(_ file: String) throws -> String? {
-        let restored = restored(file)
-        guard StoreFile.exists(restored) else { return nil }
-        let aside = file + ".before-" + date(of: restored)
-        // The log is moved with its database: SQLite would apply it to another database beside it.
-        for suffix in [""] + StoreFile.companions where StoreFile.exists(file + suffix) {
-            try StoreFile.move(file + suffix, to: aside + suffix)
+    /// Lets a closed database take the store's place when this is opened next.
+    package static func decide(_ draft: String, for file: String) throws {
+        // If the disk has no room for them, the last commits stay in the log, which isn't moved with the draft.
+        guard (StoreFile.size(draft + "-wal") ?? 0) == 0 else {
+            throw StorageError(.unavailable, "the disk of \(file) is full: the last commits find no room")
         }
-        try StoreFile.move(restored, to: file)
+        try StoreFile.giveToOwnerOfDirectory(draft)
+        try StoreFile.sync(draft)
+        try StoreFile.move(draft, to: StoreFile.restored(file))
         try StoreFile.syncDirectory(of: file)
-        return StoreFile.exists(aside) ? aside : nil
     }
-
-    private static func restored(_ file: String) -> String { file + ".restored" }
 
     private static func copy(
         _ backup: String, to draft: String, progress: (WorkProgress) throws -> Void
@@ -104,13 +79,5 @@ package enum SQLiteRestore {
         try queue.writeWithoutTransaction { database in
             _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
-    }
-
-    /// When the copy was finished: the same in each attempt.
-    private static func date(of path: String) -> String {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        let date = attributes?[.modificationDate] as? Date ?? Date(timeIntervalSince1970: 0)
-        let time = Timestamp(microseconds: Int64(date.timeIntervalSince1970 * 1_000_000))
-        return "\(time)".filter { $0 != "-" && $0 != ":" }
     }
 }

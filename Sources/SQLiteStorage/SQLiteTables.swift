@@ -5,7 +5,7 @@ import GRDBSQLite
 /// The tables as seen through one connection, with its compiled statements.
 ///
 /// Belongs to its connection: used only inside that connection's queue.
-final class SQLiteTables: StorageWriter {
+final class SQLiteTables: StorageReader {
     private let database: Database
     private let file: String
     /// Each table's compiled statements that aren't in use at the moment. A nested scan takes another one.
@@ -70,17 +70,12 @@ final class SQLiteTables: StorageWriter {
         }
     }
 
-    func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
-        try using(.put, of: table) { statement in
-            try binding(key, at: 1, of: statement) {
-                try binding(value, at: 2, of: statement) { _ = try step(statement) }
-            }
-        }
-    }
-
-    func delete(_ table: StorageTable, _ key: [UInt8]) throws {
-        try using(.delete, of: table) { statement in
-            try binding(key, at: 1, of: statement) { _ = try step(statement) }
+    /// - Parameter value: nil deletes the row.
+    func store(_ table: StorageTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws {
+        try using(value == nil ? .delete : .put, of: table) { statement in
+            bind(key, at: 1, of: statement)
+            if let value { bind(value, at: 2, of: statement) }
+            _ = try step(statement)
         }
     }
 
@@ -137,13 +132,17 @@ final class SQLiteTables: StorageWriter {
         _ bytes: [UInt8], at index: Int32, of statement: OpaquePointer, _ body: () throws -> Result
     ) throws -> Result {
         try bytes.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress, !bytes.isEmpty {
-                sqlite3_bind_blob(statement, index, start, Int32(bytes.count), nil)
-            } else {
-                // A null pointer would bind NULL.
-                sqlite3_bind_zeroblob(statement, index, 0)
-            }
+            bind(bytes, at: index, of: statement)
             return try body()
+        }
+    }
+
+    private func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32, of statement: OpaquePointer) {
+        if let start = bytes.baseAddress, !bytes.isEmpty {
+            sqlite3_bind_blob(statement, index, start, Int32(bytes.count), nil)
+        } else {
+            // A null pointer would bind NULL.
+            sqlite3_bind_zeroblob(statement, index, 0)
         }
     }
 

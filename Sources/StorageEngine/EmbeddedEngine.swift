@@ -10,25 +10,42 @@ package struct WorkProgress: Hashable, Sendable {
     }
 }
 
-/// What an engine that keeps its data in a file of its own can do beyond ``StorageEngine``.
+/// The embedded engines.
+package enum EmbeddedEngineKind: String, CaseIterable, Sendable {
+    /// One file. The fastest reads, and the smallest memory.
+    case sqlite
+    /// A directory of sorted tables, for many writes and much data.
+    case rocksdb
+
+    /// The suffixes of the files that belong to a store besides its own file or directory.
+    package var companions: [String] {
+        switch self {
+        // SQLite would apply a log to another database beside it.
+        case .sqlite: ["-wal", "-shm"]
+        case .rocksdb: []
+        }
+    }
+}
+
+/// What an engine that keeps its data in a file or directory of its own can do beyond ``StorageEngine``.
 ///
 /// Commits go on meanwhile. Each function blocks the calling thread until it is done.
 package protocol EmbeddedEngine: StorageEngine {
-    /// Copies one state into a file. The file gets its name once it is complete and synced.
+    /// Copies one state into a file, or a directory if the engine has one. It gets its name once it is complete and synced.
     ///
     /// - Parameters:
-    ///   - replacing: whether a file with this name may exist already; it is replaced then.
+    ///   - replacing: whether something with this name may exist already; it is replaced then.
     ///   - progress: called with the bytes so far; an error that it throws ends the copying.
     /// - Returns: the size of the copy.
-    /// - Throws: `StorageError`, or what `progress` throws. No new file exists then.
+    /// - Throws: `StorageError`, or what `progress` throws. Nothing new exists then.
     func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int
 
-    /// Checks the whole file for damage that the engine itself can recognise.
+    /// Checks the whole store for damage that the engine itself can recognise.
     ///
     /// - Parameters:
     ///   - cancellation: interrupts the check.
     ///   - report: called with a description of each finding; returns whether to go on.
-    /// - Throws: `StorageError` if the file can't be read at all, `CancellationError`, or what `report` throws.
+    /// - Throws: `StorageError` if it can't be read at all, `CancellationError`, or what `report` throws.
     func findDamage(until cancellation: BlockingWork.Cancellation, _ report: (String) throws -> Bool) throws
 
     /// Returns the space of deleted data to the disk.
@@ -44,9 +61,9 @@ package protocol EmbeddedEngine: StorageEngine {
 }
 
 package enum CompactionExtent: Hashable, Sendable {
-    /// Free pages only, a few at a time between commits.
+    /// What is free, between commits.
     case steps
-    /// Rewrites the whole file: commits wait for it, and it needs as much disk space again.
+    /// Rewrites all: with SQLite commits wait for it, and it needs as much disk space again.
     case whole
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Writes keys whose order, compared byte by byte, is the order of what they stand for.
 public enum KeyBytes {
     /// Appends a text or byte string so that none is a prefix of another: it ends in 0, which sorts before
@@ -33,5 +35,13 @@ public enum KeyBytes {
             }
         }
         return nil
+    }
+
+    /// The order of two keys: negative if the first is before the other, 0 if they are equal.
+    static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+        let shared = min(a.count, b.count)
+        guard shared > 0, let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
+        let order = memcmp(first, second, shared)
+        return order == 0 ? a.count - b.count : Int(order)
     }
 }

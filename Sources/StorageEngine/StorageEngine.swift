@@ -43,6 +43,12 @@ package protocol StorageWriter: StorageReader {
     func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws
     /// Removes a key; it need not exist.
     func delete(_ table: StorageTable, _ key: [UInt8]) throws
+    /// The bytes of memory that its changes take until they are durable.
+    var heldBytes: Int { get }
+}
+
+extension StorageWriter {
+    package var heldBytes: Int { 0 }
 }
 
 /// One reader's access; used by one thread at a time.

@@ -4,14 +4,20 @@ package enum PercentEncoding {
     ///
     /// - Parameter plusIsSpace: Whether `+` stands for a space, as in forms and query parameters.
     package static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
-        guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }) else {
-            return String(text)
-        }
-        return decoded(bytes: text.utf8, plusIsSpace: plusIsSpace)
+        decoded(bytes: text.utf8, plusIsSpace: plusIsSpace)
     }
 
     /// The decoded text of bytes; nil as for text.
     package static func decoded(bytes text: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
+        // Tokens come this way, with each request: one by one, the bytes of any collection take long.
+        text.withContiguousStorageIfAvailable { decoded($0, plusIsSpace: plusIsSpace) }
+            ?? Array(text).withUnsafeBufferPointer { decoded($0, plusIsSpace: plusIsSpace) }
+    }
+
+    private static func decoded(_ text: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> String? {
+        guard text.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }) else {
+            return String(validating: text, as: UTF8.self)
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var iterator = text.makeIterator()

@@ -19,6 +19,12 @@ extension DocumentRequest {
         case .begin(.readOnly(let time)):
             writer.write(byte: 4)
             writer.write(optional: time) { $0.write($1) }
+        case .beginReading(.documents(let paths)):
+            writer.write(byte: 18)
+            writer.write(paths) { $0.write($1) }
+        case .beginReading(.query(let query)):
+            writer.write(byte: 19)
+            writer.write(query)
         case .commit(let writes, let transaction, let result, let effects):
             writer.write(byte: 5)
             writer.write(writes) { $0.write($1) }
@@ -142,6 +148,10 @@ extension DocumentRequest {
             let effects = try reader.list { reader throws(DecodingFailure) in try Effect(from: &reader) }
             self = .commitAll(changes, writes, transaction: transaction, completing: result, effects: effects)
         case 17: self = .database(try DatabaseRequest(from: &reader))
+        case 18:
+            self = .beginReading(
+                .documents(try reader.list { reader throws(DecodingFailure) in try reader.path() }))
+        case 19: self = .beginReading(.query(try reader.query()))
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()

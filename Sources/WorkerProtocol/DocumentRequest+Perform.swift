@@ -41,15 +41,16 @@ extension DocumentRequest {
         case .descendants(let page):
             documents.descendants(page, in: context) { completion(DocumentResponse($0) { .descendants($0) }) }
         case .begin(let mode):
-            documents.begin(mode, in: context) {
-                completion(
-                    DocumentResponse($0) {
-                        switch $0 {
-                        case .began(let id, let prefetched): .began(id, prefetched: prefetched)
-                        case .completed(let answer): .completed(answer)
-                        case .keyReused: .keyReused
-                        }
-                    })
+            documents.begin(mode, in: context) { completion(DocumentResponse($0) { DocumentResponse($0) }) }
+        case .beginReading(let read):
+            documents.begin(.readWrite(retrying: nil), in: context) { begun in
+                guard case .success(.began(let id, _)) = begun else {
+                    return completion(DocumentResponse(begun) { DocumentResponse($0) })
+                }
+                documents.perform(read, in: id, context) { result in
+                    // What was refused is read again in the transaction, whose name the worker knows then.
+                    completion(.began(id, prefetched: (try? result.get()) ?? []))
+                }
             }
         case .commit(let writes, let transaction, let answer, let effects):
             documents.commit(writes, transaction: transaction, completing: answer, effects: effects, in: context) {
@@ -119,6 +120,25 @@ extension DocumentRequest {
     }
 }
 
+extension DocumentBackend {
+    /// Reads in a transaction that has just begun.
+    fileprivate func perform(
+        _ read: FirstRead, in transaction: TransactionID, _ context: OperationContext,
+        completion: @escaping @Sendable (Result<[TransactionRead], DocumentError>) -> Void
+    ) {
+        switch read {
+        case .documents(let paths):
+            get(paths, .transaction(transaction), in: context) { result in
+                completion(result.map { zip(paths, $0.documents).map { .document($0, $1) } })
+            }
+        case .query(let query):
+            self.query(query, .transaction(transaction), in: context) { result in
+                completion(result.map { [.query(query, $0.documents)] })
+            }
+        }
+    }
+}
+
 extension DocumentResponse {
     fileprivate init<Answer>(_ result: Result<Answer, DocumentError>, _ response: (Answer) -> DocumentResponse) {
         switch result {
@@ -138,6 +158,14 @@ extension DocumentResponse {
     fileprivate init(_ answer: CommitAnswer) {
         switch answer {
         case .committed(let result): self = .committed(result)
+        case .completed(let answer): self = .completed(answer)
+        case .keyReused: self = .keyReused
+        }
+    }
+
+    fileprivate init(_ answer: BeginAnswer) {
+        switch answer {
+        case .began(let id, let prefetched): self = .began(id, prefetched: prefetched)
         case .completed(let answer): self = .completed(answer)
         case .keyReused: self = .keyReused
         }

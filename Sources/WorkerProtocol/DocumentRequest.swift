@@ -20,6 +20,9 @@ package enum DocumentRequest: Hashable, Sendable {
     /// Lists a page of documents at any depth.
     case descendants(Descendants)
     case begin(TransactionMode)
+    /// Begins a transaction that writes with its first read, so that both take one turn. What was read comes as prefetched;
+    /// if it doesn't, it is to be read in the transaction.
+    case beginReading(FirstRead)
     /// - Parameters:
     ///   - completing: The response of a transactional function, which becomes final with this commit.
     ///   - effects: Tasks and events that the commit causes; for admins only.
@@ -38,6 +41,12 @@ package enum DocumentRequest: Hashable, Sendable {
     /// Commits a transaction that has read or changed more than documents.
     case commitAll(
         TransactionChanges, [Write], transaction: TransactionID, completing: [UInt8]?, effects: [Effect] = [])
+}
+
+/// The read that begins a transaction.
+package enum FirstRead: Hashable, Sendable {
+    case documents([DocumentPath])
+    case query(Query)
 }
 
 /// How the work under an idempotency key is done.

@@ -11,6 +11,8 @@ package struct InvocationHead: Equatable, Sendable {
     package var appTokenConsumed = false
     /// The header's key, for functions that aren't transactional.
     package var idempotencyKey: String?
+    /// Whether the host keeps the header's key, for functions that are transactional.
+    package var hasHostedKey = false
     /// Whether the caller accepts a stream of chunks.
     package var streams: Bool
     package var method: String
@@ -61,6 +63,7 @@ package struct InvocationHead: Equatable, Sendable {
             }
         }
         buffer.writeInteger(UInt8(appTokenConsumed ? 1 : 0))
+        buffer.writeInteger(UInt8(hasHostedKey ? 1 : 0))
         buffer.writeInteger(UInt8(idempotencyKey == nil ? 0 : 1))
         if let idempotencyKey { buffer.writeText(idempotencyKey) }
         buffer.writeInteger(UInt8(streams ? 1 : 0))
@@ -81,6 +84,7 @@ package struct InvocationHead: Equatable, Sendable {
         auth = try identity()
         app = try identity()
         appTokenConsumed = try buffer.read(UInt8.self) != 0
+        hasHostedKey = try buffer.read(UInt8.self) != 0
         idempotencyKey = try buffer.read(UInt8.self) == 0 ? nil : try buffer.readText()
         streams = try buffer.read(UInt8.self) != 0
         method = try buffer.readText()

@@ -6,14 +6,15 @@ import Foundation
 /// `functions-host data …`: operations on the data as a whole.
 struct DataCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "data", abstract: "Backs up, restores, exports, imports, checks, compacts or clears the data.",
+        commandName: "data",
+        abstract: "Backs up, restores, exports, imports, checks, compacts, migrates or clears the data.",
         discussion: """
             If a host runs on the data directory, it performs the operation while it keeps serving; otherwise the command \
             performs it. Exit codes: 0 success, 1 failure, 2 a check found problems, 64 invalid arguments.
             """,
         subcommands: [
             DataBackupCommand.self, DataRestoreCommand.self, DataExportCommand.self, DataImportCommand.self,
-            DataCheckCommand.self, DataCompactCommand.self, DataClearCommand.self,
+            DataCheckCommand.self, DataCompactCommand.self, DataMigrateCommand.self, DataClearCommand.self,
         ])
 }
 

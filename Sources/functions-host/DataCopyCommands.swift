@@ -9,14 +9,17 @@ import Foundation
 /// `functions-host data backup FILE`
 struct DataBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Copies a snapshot of the data to a file while the host keeps serving.")
+        commandName: "backup",
+        abstract:
+            "Copies a snapshot of the data while the host keeps serving: to a file, or a directory if the engine is rocksdb."
+    )
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Replace an existing file.")
+    @Flag(help: "Replace what exists.")
     var replace = false
 
-    @Argument(help: "The file to create.")
+    @Argument(help: "The file or directory to create.")
     var file: String
 
     func run() async throws {

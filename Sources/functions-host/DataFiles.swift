@@ -1,8 +1,8 @@
 import ControlAPI
-import SQLiteStorage
 import DocumentModel
 import DocumentStore
 import Foundation
+import StorageEngine
 
 /// The output of an export: standard output, or a file that gets its name only when it is complete.
 final class ExportOutput {

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlProtocol
 import ArgumentParser
 import Foundation
+import StorageEngine
 
 /// `functions-host data check [--repair]`
 struct DataCheckCommand: AsyncParsableCommand {
@@ -55,7 +56,7 @@ struct DataCompactCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Rewrite the whole file: commits wait, and the same disk space is needed again.")
+    @Flag(help: "Rewrite all of it: with SQLite commits wait, and the same disk space is needed again.")
     var full = false
 
     func run() async throws {
@@ -74,6 +75,34 @@ struct DataCompactCommand: AsyncParsableCommand {
         }
     }
 }
+
+/// `functions-host data migrate [--engine ENGINE]`
+struct DataMigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Moves the data to another storage engine and keeps the old data aside. The host must be stopped.",
+        discussion: """
+            The old data stays in use until the new data was compared with it, row by row; a migration that is broken off \
+            changes nothing. Set store.engine to the new engine, or leave it out, before the host is started again.
+            """)
+
+    @OptionGroup var options: DataOptions
+
+    @Option(help: "The engine, sqlite or rocksdb; else the one that store.engine names.")
+    var engine: EmbeddedEngineKind?
+
+    func run() async throws {
+        try await options.run { place, report in
+            let (rows, aside) = try await place.migrate(to: engine) { progress in
+                report.progress("rows", done: progress.done, total: progress.total)
+            }
+            report.result(
+                "moved \(rows) rows; the previous data is now \(aside)", ["rows": rows, "before": aside])
+        }
+    }
+}
+
+extension EmbeddedEngineKind: ExpressibleByArgument {}
 
 /// `functions-host data clear --yes`
 struct DataClearCommand: AsyncParsableCommand {

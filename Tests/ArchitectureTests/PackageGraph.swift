@@ -4,7 +4,7 @@ import Foundation
 struct PackageGraph {
     struct Target {
         var name: String
-        /// `target`, `executableTarget` or `testTarget`.
+        /// `target`, `executableTarget`, `testTarget` or `systemLibrary`.
         var kind: String
         /// The path of its folder in the package.
         var path: String
@@ -25,7 +25,7 @@ struct PackageGraph {
             .deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
         let declarations = text.split(separator: "targets: [\n", maxSplits: 1).last.map(String.init) ?? ""
-        let start = /\n? *\.(target|executableTarget|testTarget)\(/
+        let start = /\n? *\.(target|executableTarget|testTarget|systemLibrary)\(/
         var targets: [Target] = []
         var rest = Substring(declarations)
         while let match = rest.firstMatch(of: start) {

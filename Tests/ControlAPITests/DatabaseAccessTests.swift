@@ -103,7 +103,7 @@ import Testing
         var (outcome, problems) = try await check(repairing: false)
         #expect(problems == [])
         #expect(outcome["databaseRows"] == 4)
-        let engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
+        let engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
         try engine.write { storage in
             var entries: [[UInt8]] = []
             try storage.scan(.tree, KeyRange(prefix: [1]), reverse: false) { key, row in
@@ -130,7 +130,7 @@ import Testing
         _ = try await access.perform(
             .importDatabase(Self.place, DatabaseImportOptions()), input: Chunks("1")
         ) { _ in }
-        let engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
+        let engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
         try engine.write { storage in
             var key: [UInt8]?
             try storage.scanKeys(.tree, KeyRange(prefix: [2]), reverse: false) { found in

@@ -24,7 +24,7 @@ final class DatabaseFixture: Sendable {
     init(_ mode: HostConfiguration.Mode = .development, in directory: TemporaryDirectory? = nil) throws {
         let directory = try directory ?? TemporaryDirectory()
         self.directory = directory
-        engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
+        engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
         documents = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         var trees = RealtimeStoreConfiguration()
         trees.createsNamespaces = mode == .development

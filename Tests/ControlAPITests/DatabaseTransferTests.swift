@@ -201,6 +201,42 @@ import Testing
         try await fixture.close()
     }
 
+    /// The header and the last line are parsed as a whole.
+    @Test func onlyLinesOfValuesMayBeLong() async throws {
+        let fixture = try DatabaseFixture()
+        let header = #"{"format":"functions-host database","version":1}"#
+        let long = String(repeating: "x", count: 70_000)
+        let spaces = String(repeating: " ", count: 70_000)
+        let cases: [(String, String)] = [
+            (
+                #"{"rooms":{"r1":"\#(long)"}}"#,
+                "line 1: the line is longer than 64 KiB, the limit of a header: this looks like JSON rather than JSON "
+                    + "Lines; import it with --format json"
+            ),
+            ("\(header)\(spaces)\n{\"count\":0}\n", "line 1: the line is longer than 64 KiB, the limit of a header"),
+            (
+                "\(header)\n{\"rooms\":\"\(long)\"}\n",
+                "line 2, column 2: the line is not a value's, and is longer than 64 KiB, the limit of an export's last "
+                    + "line: \"rooms\" is unknown"
+            ),
+            ("\(header)\n{\"count\":0\(spaces)}\n", "line 2, column 2: the line is not a value's, and is longer"),
+            // A line that begins with a path is a value's.
+            ("\(header)\n{\"path\":\"a\",\"x\":\"\(long)\"}\n", "line 2, column 13: \"x\" is unknown"),
+        ]
+        for (text, expected) in cases {
+            for inSteps in [false, true] {
+                let reason = await message { try await fixture.importing(text, .jsonl, inSteps: inSteps) }
+                #expect(reason.hasPrefix(expected), "\(reason)")
+            }
+        }
+        #expect(try await fixture.export() == "null\n")
+        // The members may have any order.
+        let rows = #"{"path":"a","value":"\#(long)"}"# + "\n" + #"{"value":"\#(long)","path":"b"}"# + "\n"
+        #expect(try await fixture.importing("\(header)\n\(rows){\"count\":2}\n", .jsonl) == 2)
+        #expect(try await fixture.export() == #"{"a":"\#(long)","b":"\#(long)"}"# + "\n")
+        try await fixture.close()
+    }
+
     @Test func depthCountsFromTheRoot() async throws {
         let fixture = try DatabaseFixture()
         let deep = (1...31).map { "k\($0)" }.joined(separator: "/")

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func anAnswerIsBoundedByWhatItBecomes() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxReadBytes = 80_000
         try await withStore(.memory, configuration: configuration) { test in
             try await test.commit(try Self.writes())

@@ -74,7 +74,7 @@ import Testing
 
     /// Each array may be transformed once, and each document written once.
     @Test(arguments: ["c/d", "denied/d"]) func whatACommitComputesAgainIsBounded(path: String) async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxClientRepeatedBytes = 1000
         configuration.maxRepeatedBytes = 10_000
         try await withStore(configuration: configuration) { test in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func independentWritesCostOnlyWhatIsApplied() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxClientCommitCost = 20
         try await withStore(configuration: configuration) { test in
             let writes = try sets(30, in: "denied") + sets(30)
@@ -169,7 +169,7 @@ import Testing
 
     /// Its error isn't that of a query.
     @Test func aCheckHasABoundOfItsOwn() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.clientCommitLimits = QueryLimits(entries: 50, documents: 5, time: .seconds(1000))
         try await withStore(configuration: configuration) { test in
             try await test.commit(try sets(11))

@@ -12,7 +12,7 @@ struct CommitBoundTests {
     private static let fields: [String: Value] = ["s": .string(String(repeating: "x", count: 500))]
 
     private func makeStore(maxCommitReadBytes bytes: Int) throws -> TestStore {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxCommitReadBytes = bytes
         return try TestStore(configuration: configuration)
     }

@@ -24,7 +24,7 @@ import Testing
     private let client = OperationContext(owner: 7, policy: Policy())
 
     private var configuration: StoreConfiguration {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxClientCommitCost = 100
         return configuration
     }

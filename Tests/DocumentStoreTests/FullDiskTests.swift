@@ -1,7 +1,7 @@
 @testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
-import SQLiteStorage
+import EmbeddedStorage
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
@@ -42,8 +42,8 @@ private final class SmallDisk: Sendable {
 
 @Suite(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
 struct FullDiskTests {
-    private func store(_ disk: SmallDisk) throws -> DocumentStore {
-        let engine = try SQLiteEngine(file: disk.path + "/documents.db")
+    private func store(_ kind: EmbeddedEngineKind, _ disk: SmallDisk) throws -> DocumentStore {
+        let engine = try EmbeddedStore.open(kind, at: disk.path + "/documents.db")
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         store.routeEvents(documents: [try .init("told", .created, "c/{id}")])
         try store.start()
@@ -61,9 +61,10 @@ struct FullDiskTests {
     }
 
     private func set(_ i: Int, in store: DocumentStore) async throws -> DocumentError? {
-        let fields: [String: Value] = [
-            "n": .integer(Int64(i)), "b": .bytes([UInt8](repeating: UInt8(i & 255), count: 30_000)),
-        ]
+        var random = SeededGenerator(seed: UInt64(i))
+        // An engine can't compress them.
+        let bytes = (0..<30_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let fields: [String: Value] = ["n": .integer(Int64(i)), "b": .bytes(bytes)]
         let write = Write(path: try DocumentPath("c/d\(i)"), operation: .set(fields))
         return await refusal { _ = try await store.commit([write]) }
     }
@@ -80,28 +81,32 @@ struct FullDiskTests {
         return count
     }
 
-    @Test func aFullDiskRefusesCommitsAndLosesNothing() async throws {
-        let disk = try SmallDisk(megabytes: 6)
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func aFullDiskRefusesCommitsAndLosesNothing(kind: EmbeddedEngineKind) async throws {
+        let disk = try SmallDisk(megabytes: 32)
         let filler = disk.path + "/filler"
-        try Data(count: 2 << 20).write(to: URL(fileURLWithPath: filler))
-        let store = try store(disk)
-        var acknowledged = 0
-        while true {
+        // RocksDB needs room for what its log holds, once more, before it goes on.
+        try Data(count: 24 << 20).write(to: URL(fileURLWithPath: filler))
+        let store = try store(kind, disk)
+        var (acknowledged, refusals) = (0, 0)
+        // An engine may find room once more when it tidies up after the first refusal.
+        while refusals < 3 {
             if let error = try await set(acknowledged, in: store) {
                 #expect(error.code == .unavailable)
                 #expect(error.message.contains("full"))
-                break
+                refusals += 1
+                // Reads go on.
+                #expect(try await count(store, upTo: acknowledged + 1) == acknowledged)
+            } else {
+                acknowledged += 1
+                refusals = 0
             }
-            acknowledged += 1
         }
         #expect(acknowledged > 10)
-        // Reads go on, and what doesn't fit now is refused each time.
-        #expect(try await count(store, upTo: acknowledged + 1) == acknowledged)
-        #expect(try await set(acknowledged, in: store)?.code == .unavailable)
         #expect(try await deliveries(store) == acknowledged)
         // A store that is opened on the full disk reads as well.
         try await close(store)
-        let reopened = try self.store(disk)
+        let reopened = try self.store(kind, disk)
         #expect(try await count(reopened, upTo: acknowledged + 1) == acknowledged)
         // Room again: no restart is needed.
         try FileManager.default.removeItem(atPath: filler)
@@ -113,12 +118,17 @@ struct FullDiskTests {
         try await close(reopened)
     }
 
-    @Test func aBackupToAFullDiskSaysSoAndLeavesNothing() throws {
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func aBackupToAFullDiskSaysSoAndLeavesNothing(kind: EmbeddedEngineKind) throws {
         let disk = try SmallDisk(megabytes: 1)
         let directory = try TemporaryDirectory()
-        let engine = try SQLiteEngine(file: directory.file("documents.db"))
+        let engine = try EmbeddedStore.open(kind, at: directory.file("documents.db"))
         try engine.write { writer in
-            for i in 0..<200 { try writer.put(.documents, [UInt8(i)], [UInt8](repeating: 1, count: 20_000)) }
+            var random = SeededGenerator(seed: 1)
+            for i in 0..<200 {
+                let bytes = (0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+                try writer.put(.documents, [UInt8(i)], bytes)
+            }
         }
         let error = #expect(throws: StorageError.self) {
             try engine.copy(to: disk.path + "/backup.db", replacing: false) { _ in }
@@ -128,17 +138,18 @@ struct FullDiskTests {
         try engine.close()
     }
 
-    @Test func aReadOnlyDiskIsRefusedWithASentence() async throws {
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func aReadOnlyDiskIsRefusedWithASentence(kind: EmbeddedEngineKind) async throws {
         let disk = try SmallDisk(megabytes: 4)
-        let store = try store(disk)
+        let store = try store(kind, disk)
         #expect(try await set(0, in: store) == nil)
         try await close(store)
         try disk.setReadOnly(true)
-        let error = #expect(throws: StorageError.self) { try SQLiteEngine(file: disk.path + "/documents.db") }
+        let error = #expect(throws: StorageError.self) { try EmbeddedStore.open(kind, at: disk.path + "/documents.db") }
         #expect(error?.kind == .unavailable)
         #expect(error?.message.contains(disk.path) == true)
         try disk.setReadOnly(false)
-        let reopened = try self.store(disk)
+        let reopened = try self.store(kind, disk)
         #expect(try await count(reopened, upTo: 1) == 1)
         try await close(reopened)
     }

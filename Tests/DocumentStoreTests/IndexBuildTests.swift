@@ -72,7 +72,7 @@ struct IndexBuildTests {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         var generator = SeededGenerator(seed: seed)
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         var commits = CommitConfiguration()
         commits.readerThreads = 1
         for round in 0..<25 {
@@ -117,7 +117,7 @@ struct IndexBuildTests {
     @Test(arguments: EngineKind.allCases)
     func allThatHappensIsTold(kind: EngineKind) async throws {
         let events = EventLog()
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.onIndexEvent = { events.append($0) }
         try await withStore(kind, configuration: configuration) { test in
             try await test.set("c/1", ["a": .integer(1), "b": .integer(2)])
@@ -147,7 +147,7 @@ struct IndexBuildTests {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         let events = EventLog()
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.onIndexEvent = { events.append($0) }
         let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
         let key = DocumentKeys.key(of: try DocumentPath("c/bad"))
@@ -197,7 +197,7 @@ struct IndexBuildTests {
     /// The store isn't started, so what waits for its writer stays there.
     @Test func indexesHaveTheirShareThoughJobsWait() throws {
         let engine = MemoryEngine()
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.indexShareLimit = .seconds(1000)
         let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
         store.rollback(TransactionID(rawValue: 1), in: OperationContext()) { _ in }

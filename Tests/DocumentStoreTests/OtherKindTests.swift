@@ -12,7 +12,7 @@ struct OtherKindTests {
     private static let misleading = "\0c\0\0d"
 
     private func make(
-        _ kind: EngineKind, _ configuration: StoreConfiguration = StoreConfiguration(),
+        _ kind: EngineKind, _ configuration: StoreConfiguration = TestStore.configuration,
         _ commits: CommitConfiguration = CommitConfiguration()
     ) throws -> (TestStore, Counters) {
         var counters: Counters?
@@ -71,7 +71,7 @@ struct OtherKindTests {
     /// One listener reads each change from the log, the other begins late.
     @Test(arguments: EngineKind.allCases)
     func listenersFollowTheDocumentsInTheLog(kind: EngineKind) async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxListenerBacklog = 0
         let (test, counters) = try make(kind, configuration)
         try await withStore(test) { _ in
@@ -100,7 +100,7 @@ struct OtherKindTests {
     /// However few changes are remembered in memory.
     @Test(arguments: EngineKind.allCases, [0, 50_000])
     func thePastHasItsDocuments(kind: EngineKind, remembered: Int) async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRecentChanges = remembered
         let (test, counters) = try make(kind, configuration)
         try await withStore(test) { _ in
@@ -143,7 +143,7 @@ struct OtherKindTests {
     func theLogIsTrimmedWithEachKindsRows(kind: EngineKind) async throws {
         var commits = CommitConfiguration()
         commits.historyRetention = .seconds(60)
-        let (test, counters) = try make(kind, StoreConfiguration(), commits)
+        let (test, counters) = try make(kind, TestStore.configuration, commits)
         try await withStore(test) { _ in
             let old = try await commit(0, test, counters)
             for n in 1...3 {

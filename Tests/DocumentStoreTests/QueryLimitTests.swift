@@ -17,7 +17,7 @@ import Testing
     private func configuration(
         entries: Int = 1_000_000, documents: Int = 1_000_000, time: Duration = .seconds(1000)
     ) -> StoreConfiguration {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.clientQueryLimits = QueryLimits(entries: entries, documents: documents, time: time)
         return configuration
     }

@@ -10,7 +10,8 @@ struct QueryPlanTests {
     private static let count = 3000
 
     private func filled(
-        _ indexes: IndexConfiguration = IndexConfiguration(), configuration: StoreConfiguration = StoreConfiguration()
+        _ indexes: IndexConfiguration = IndexConfiguration(),
+        configuration: StoreConfiguration = TestStore.configuration
     ) async throws -> TestStore {
         let test = try TestStore(.memory, configuration: configuration)
         try await test.store.configureIndexes(indexes)
@@ -216,7 +217,7 @@ struct QueryPlanTests {
     }
 
     @Test func whatIsLookedAtOnlyCountsAgainstNoBound() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxReadBytes = 20_000
         try await withStore(.memory, configuration: configuration) { test in
             let large = Value.string(String(repeating: "x", count: 1000))
@@ -254,7 +255,7 @@ struct QueryPlanTests {
 
     @Test func aCostlyQueryIsToldOfOnceAnHour() async throws {
         let reports = Mutex<[CostlyQuery]>([])
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.onCostlyQuery = { report in reports.withLock { $0.append(report) } }
         try await withStore(filled(configuration: configuration)) { test in
             // It reads much and returns as much.

@@ -1,27 +1,28 @@
 import DocumentModel
 import DocumentStore
-import SQLiteStorage
+import EmbeddedStorage
+import StorageEngine
 import TestSupport
 import StoreTestSupport
 import Testing
 
-/// What a store does with a file that was restored from a backup.
+/// What a store does with data that was restored from a backup.
 struct RestoreTests {
     private let directory: TemporaryDirectory
-    private let file: String
     private let backup: String
 
     init() throws {
         directory = try TemporaryDirectory()
-        file = directory.file("documents.db")
         backup = directory.file("backup.db")
     }
 
     /// What followed the backup in the discarded store is not what follows it now.
-    @Test func nobodyGoesOnFromAPositionOfADiscardedState() async throws {
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func nobodyGoesOnFromAPositionOfADiscardedState(kind: EmbeddedEngineKind) async throws {
         let clock = ManualClock()
-        func open() throws -> (SQLiteEngine, DocumentStore) {
-            let engine = try SQLiteEngine(file: file)
+        let embedded = EmbeddedStore(in: directory.path, engine: kind)
+        func open() throws -> (any EmbeddedEngine, DocumentStore) {
+            let engine = try embedded.open()
             let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
             try store.start()
             return (engine, store)
@@ -39,7 +40,7 @@ struct RestoreTests {
         try engine.close()
 
         clock.advance(seconds: 1)
-        _ = try SQLiteRestore.restore(backup, to: file) { _ in }
+        _ = try embedded.restore(backup) { _ in }
         for _ in 0..<2 {
             let (engine, store) = try open()
             #expect(try await set(store, "new") > discarded)

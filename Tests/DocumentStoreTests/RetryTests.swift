@@ -128,7 +128,7 @@ struct RetryTests {
     }
 
     @Test func aTurnWhoseTransactionCouldNotBeginIsPassedOn() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxTransactions = 2
         try await withStore(configuration: configuration) { test in
             try await test.set(path.string, ["n": .integer(0)])

@@ -12,8 +12,15 @@ struct TestStore {
     let clock = ManualClock()
     let store: DocumentStore
 
+    /// Transactions that conflict again and again don't wait for one another: see `HotDocumentTests`.
+    static var configuration: StoreConfiguration {
+        var configuration = StoreConfiguration()
+        configuration.hotTime = .zero
+        return configuration
+    }
+
     init(
-        _ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration(),
+        _ kind: EngineKind = .memory, configuration: StoreConfiguration = TestStore.configuration,
         commits: CommitConfiguration = CommitConfiguration(),
         beside add: (CommitPipeline) throws -> Void = { _ in }
     ) throws {
@@ -22,7 +29,7 @@ struct TestStore {
     }
 
     init(
-        engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration(),
+        engine: any StorageEngine, configuration: StoreConfiguration = TestStore.configuration,
         commits: CommitConfiguration = CommitConfiguration(),
         beside add: (CommitPipeline) throws -> Void = { _ in }
     ) throws {
@@ -100,7 +107,7 @@ func withStore(_ test: TestStore, _ body: (TestStore) async throws -> Void) asyn
 
 /// Runs the body with a new store of its own.
 func withStore(
-    _ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration(),
+    _ kind: EngineKind = .memory, configuration: StoreConfiguration = TestStore.configuration,
     commits: CommitConfiguration = CommitConfiguration(), _ body: (TestStore) async throws -> Void
 ) async throws {
     try await withStore(try TestStore(kind, configuration: configuration, commits: commits), body)
@@ -108,7 +115,7 @@ func withStore(
 
 /// Runs the body with a new store on an engine.
 func withStore(
-    engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration(),
+    engine: any StorageEngine, configuration: StoreConfiguration = TestStore.configuration,
     commits: CommitConfiguration = CommitConfiguration(), _ body: (TestStore) async throws -> Void
 ) async throws {
     try await withStore(try TestStore(engine: engine, configuration: configuration, commits: commits), body)

@@ -128,7 +128,7 @@ struct TransactionTests {
     }
 
     @Test func tooOldTransactionsAreAborted() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRecentChanges = 3
         try await withStore(configuration: configuration) { test in
             let id = try await test.begin()

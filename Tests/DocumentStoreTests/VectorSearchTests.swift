@@ -87,7 +87,7 @@ struct VectorSearchTests {
     }
 
     @Test func aResultThatIsTooLargeIsRefused() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxReadBytes = 100_000
         try await withStore(configuration: configuration) { test in
             for i in 0..<20 {

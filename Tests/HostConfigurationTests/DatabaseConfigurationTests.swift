@@ -17,7 +17,8 @@ import Testing
             """
             "databaseRules": "database.rules.json", "listen": { "database": 9001 },
             "database": { "namespaces": ["demo-shop-staff", "chat"], "disconnectSeconds": 5, "listens": 10,
-              "waitingRequests": 20, "unreadPushes": "64KiB", "message": "1MiB", "unindexedNodes": 1000 }
+              "listenMemory": "16MiB", "waitingRequests": 20, "unreadPushes": "64KiB", "message": "1MiB",
+              "unindexedNodes": 1000 }
             """)
         #expect(read.databaseRules?.hasSuffix("/database.rules.json") == true)
         #expect(read.listen.database == 9001)
@@ -25,6 +26,7 @@ import Testing
         expected.namespaces = ["demo-shop-staff", "chat"]
         (expected.disconnectSeconds, expected.listens, expected.waitingRequests) = (5, 10, 20)
         (expected.unreadPushes, expected.message, expected.unindexedNodes) = (64 << 10, 1 << 20, 1000)
+        expected.listenMemory = 16 << 20
         #expect(read.database == expected)
     }
 
@@ -43,6 +45,7 @@ import Testing
         (#""database": { "namespaces": ["chat", "chat"] }"#, "is written twice"),
         (#""database": { "listens": 0 }"#, "database.listens: 0 is not a number of listens"),
         (#""database": { "message": "1KiB" }"#, "is not an amount of memory"),
+        (#""database": { "listenMemory": "1MiB" }"#, "is not an amount of memory"),
         (#""database": { "listen": 5 }"#, "did you mean \"listens\"?"),
         (#""listen": { "database": 8080 }"#, "8080 is also the port of"),
     ]) func whatIsWrongIsNamed(keys: String, message: String) throws {

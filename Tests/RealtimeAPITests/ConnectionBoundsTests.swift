@@ -14,30 +14,33 @@ import Testing
 /// What one connection may hold.
 @Suite(.endsHangs) struct ConnectionBoundsTests {
     private static func parts(
-        _ service: any RealtimeService = InMemoryService(), bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil
+        _ service: any RealtimeService = InMemoryService(), bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil,
+        listenMemory: MemoryBudget? = nil
     ) -> RealtimeParts {
         RealtimeParts(
             service: service, credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) },
-            bodies: bodies, answers: answers, now: { 0 },
+            bodies: bodies, answers: answers, listenMemory: listenMemory, now: { 0 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 
     // MARK: Sessions
 
-    /// A client that takes nothing.
+    /// A client that takes nothing until the test lets it.
     private final class StuckTransport: RealtimeTransport {
         var isReading = true
         var isAborted = false
-        var isReady: Bool { false }
+        var isClosed = false
+        var isReady = false
+        var messages = 0
 
-        func send(_ message: [UInt8]) {}
+        func send(_ message: [UInt8]) { messages += 1 }
         func send(_ push: RealtimePush, tag: Int64?) {}
         func beginParts(units: Int) {}
         func sendPart(_ part: [UInt8]) {}
         func endParts() {}
         func flush() {}
         func setReading(_ isReading: Bool) { self.isReading = isReading }
-        func close() {}
+        func close() { isClosed = true }
         func abort() { isAborted = true }
     }
 
@@ -100,6 +103,101 @@ import Testing
         for _ in 0..<10 { connection.receive(write(), bytes: 60_000) }
         #expect(transport.isAborted)
         #expect(budget.figures.peak <= 375_000)
+    }
+
+    // MARK: Listens
+
+    private func listen(_ number: Int, textBytes: Int) -> RealtimeMessage {
+        let key = ListenKey(
+            path: .root, query: RealtimeQuery(limit: .first(number)), tag: Int64(number),
+            queryText: Array(repeating: UInt8(ascii: " "), count: textBytes))
+        return .request(number: Int64(number), .listen(key, nil))
+    }
+
+    @Test(arguments: [false, true]) func listensAreHeldInTheirBudget(leaves: Bool) {
+        let budget = MemoryBudget(total: 600_000)
+        let (connection, transport) = connection(SlowDatabase(), Self.parts(listenMemory: budget))
+        for number in 1...4 { connection.receive(listen(number, textBytes: 16_000), bytes: 16_100) }
+        #expect(budget.figures.used == 4 * (1024 + 2 * 16_000))
+        #expect(!transport.isAborted)
+        if leaves {
+            connection.finish()
+        } else {
+            for number in 5...10 { connection.receive(listen(number, textBytes: 16_000), bytes: 16_100) }
+            #expect(transport.isAborted)
+        }
+        #expect(budget.figures.used == 0)
+        #expect(budget.figures.peak <= 225_000)
+    }
+
+    @Test func aFewListensNeedNoBudget() {
+        let budget = MemoryBudget(total: 1)
+        let (connection, transport) = connection(SlowDatabase(), Self.parts(listenMemory: budget))
+        for number in 1...16 { connection.receive(listen(number, textBytes: 100), bytes: 200) }
+        #expect(!transport.isAborted)
+        #expect(budget.figures.used == 0)
+    }
+
+    // MARK: Overload
+
+    @Test func aListenWithoutRoomBeginsAgainAfterAPause() throws {
+        let database = SlowDatabase()
+        let (connection, transport) = connection(database, Self.parts())
+        let eventLoop = try #require(connection.loop.eventLoop as? EmbeddedEventLoop)
+        connection.receive(listen(1, textBytes: 100), bytes: 200)
+        #expect(database.listenCount == 1)
+        for pause in [500, 1_000] as [Int64] {
+            database.endListen(.unavailable("full"))
+            eventLoop.run()
+            #expect(connection.loop.counted.listens == 0)
+            eventLoop.advanceTime(by: .milliseconds(pause / 2 - 1))
+            #expect(database.listenCount == 0)
+            eventLoop.advanceTime(by: .milliseconds(pause / 2 + 1))
+            #expect(database.listenCount == 1)
+            #expect(connection.loop.counted.listens == 1)
+        }
+        database.endListen(.unavailable("full"))
+        eventLoop.run()
+        connection.finish()
+        eventLoop.advanceTime(by: .seconds(2))
+        #expect(database.listenCount == 0)
+        #expect(!transport.isAborted)
+    }
+
+    @Test func aReadWithoutRoomIsMadeAgainAfterAPause() throws {
+        let database = SlowDatabase()
+        let (connection, transport) = connection(database, Self.parts())
+        let eventLoop = try #require(connection.loop.eventLoop as? EmbeddedEventLoop)
+        transport.isReady = true
+        connection.transportIsReady()
+        let greetings = transport.messages
+        connection.receive(.request(number: 1, .get(.root, nil)), bytes: 30)
+        database.failRead(.unavailable("full"))
+        eventLoop.run()
+        #expect(database.readCount == 0)
+        eventLoop.advanceTime(by: .milliseconds(500))
+        #expect(database.readCount == 1)
+        #expect(transport.messages == greetings)
+        database.answerRead(.bytes(Array("1".utf8)))
+        eventLoop.run()
+        #expect(transport.messages == greetings + 1)
+    }
+
+    @Test func aWriteWithoutRoomClosesTheConnectionAfterAPause() throws {
+        let database = SlowDatabase()
+        let (connection, transport) = connection(database, Self.parts())
+        let eventLoop = try #require(connection.loop.eventLoop as? EmbeddedEventLoop)
+        transport.isReady = true
+        connection.transportIsReady()
+        let greetings = transport.messages
+        connection.receive(write(), bytes: 30)
+        database.failWrite(.unavailable("full"))
+        eventLoop.run()
+        eventLoop.advanceTime(by: .milliseconds(1_999))
+        #expect(!transport.isClosed)
+        eventLoop.advanceTime(by: .milliseconds(2_001))
+        #expect(transport.isClosed)
+        #expect(transport.messages == greetings)
     }
 
     // MARK: Sockets
@@ -181,15 +279,28 @@ import Testing
     }
 }
 
-/// A database that answers reads and writes when it is asked to, and nothing else.
+/// A database that answers reads and writes, and ends listens, when it is asked to, and nothing else.
 final class SlowDatabase: RealtimeDatabase {
     private let writes = Mutex<[@Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void]>([])
 
     private let reads = Mutex<[@Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void]>([])
 
+    private let listeners = Mutex<[any RealtimeListener]>([])
+
     func answerRead(_ content: RealtimeContent) {
         reads.withLock { $0.removeFirst() }(.success(RealtimeReading(content)))
     }
+
+    func failRead(_ error: RealtimeServiceError) { reads.withLock { $0.removeFirst() }(.failure(error)) }
+
+    var readCount: Int { reads.withLock { $0.count } }
+
+    func failWrite(_ error: RealtimeServiceError) { writes.withLock { $0.removeFirst() }(.failure(error)) }
+
+    /// Ends the listen that began first.
+    func endListen(_ error: RealtimeServiceError) { listeners.withLock { $0.removeFirst() }.receive(.ended(error)) }
+
+    var listenCount: Int { listeners.withLock { $0.count } }
 
     func answerWrite() { writes.withLock { $0.removeFirst() }(.success(RealtimeWritten())) }
 
@@ -212,7 +323,10 @@ final class SlowDatabase: RealtimeDatabase {
     func listen(
         _ listen: RealtimeListen, as principal: RealtimePrincipal, for client: RealtimeClient,
         to listener: any RealtimeListener
-    ) -> any RealtimeListening { Listening() }
+    ) -> any RealtimeListening {
+        listeners.withLock { $0.append(listener) }
+        return Listening()
+    }
 
     private final class Listening: RealtimeListening {
         func authorize(as principal: RealtimePrincipal, _ completion: @escaping @Sendable () -> Void) { completion() }

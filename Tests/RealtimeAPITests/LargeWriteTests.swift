@@ -67,6 +67,25 @@ import Testing
         }
     }
 
+    /// A text of a few bytes for each node can have many. They are stored beside other commits, in the order of requests.
+    @Test func aValueOfManyNodesKeepsItsPlace() async throws {
+        try await run { port in
+            let client = try await port.client()
+            let text = "[" + (0..<25_000).map { "\($0)" }.joined(separator: ",") + "]"
+            let put = try await client.ask("PUT", "/a.json?ns=n", ["X-Firebase-ETag: true"], body: text)
+            #expect(put.status == 200)
+            let get = try await client.ask("GET", "/a.json?ns=n", ["X-Firebase-ETag: true"])
+            #expect(get.body == text)
+            #expect(get.header("ETag") == put.header("ETag"))
+            let stale = try await client.ask("PUT", "/a.json?ns=n", ["If-Match: wrong"], body: text)
+            #expect(stale.status == 412)
+            let patch = try await client.ask("PATCH", "/.json?ns=n", body: "{\"b\":\(text),\"a/7\":null}")
+            #expect(patch.status == 200)
+            #expect(try await client.ask("GET", "/b/24999.json?ns=n").body == "24999")
+            #expect(try await client.ask("GET", "/a/7.json?ns=n").body == "null")
+        }
+    }
+
     @Test func aLargeTextThatIsNoValueIsRefusedAsASmallOne() async throws {
         try await run { port in
             let client = try await port.client()

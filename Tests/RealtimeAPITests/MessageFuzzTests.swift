@@ -32,8 +32,8 @@ import Testing
             for action in actions {
                 switch action {
                 case .send, .sendValue: sent += 1
-                case .perform, .verify, .verifyApp, .listen, .authorize: asked.append(action)
-                case .close: isClosed = true
+                case .perform, .verify, .verifyApp, .listen, .authorize, .retry: asked.append(action)
+                case .close, .closeLater: isClosed = true
                 case .cancel, .setReading, .setTokenEnd: break
                 }
             }
@@ -42,16 +42,21 @@ import Testing
         mutating func answerOne(_ random: inout SeededGenerator) {
             guard !asked.isEmpty else { return }
             switch asked.remove(at: Int.random(in: 0..<asked.count, using: &random)) {
+            case .perform(let id, _, _) where random.once(in: 5):
+                take(session.answered(id, .failure(.unavailable("full"))))
             case .perform(let id, .get, _): take(session.answered(id, .value(.bytes(Array("1".utf8)))))
             case .perform(let id, _, _):
                 take(session.answered(id, random.once(in: 3) ? .failure(.permissionDenied) : .done))
+            case .retry(let id, _): take(session.retry(id))
             case .verify(let id, _, _):
                 take(session.verified(id, random.once(in: 3) ? .failure(.invalidToken) : .success(.init(.admin))))
             case .verifyApp(let id, _): take(session.verifiedApp(id, true))
             case .authorize(let id, _, _): take(session.authorized(id))
             case .listen(let id, _, _, _):
                 let event: RealtimeListenEvent =
-                    random.once(in: 3) ? .ended(.permissionDenied) : .began(RealtimeListenStart(.unchanged))
+                    random.once(in: 3)
+                    ? .ended(random.once(in: 2) ? .permissionDenied : .unavailable("full"))
+                    : .began(RealtimeListenStart(.unchanged))
                 take(session.received(event, of: id))
             default: break
             }

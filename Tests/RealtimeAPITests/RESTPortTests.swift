@@ -97,6 +97,14 @@ import Testing
             #expect((stale.status, stale.body, stale.header("ETag")) == (412, "1", tag))
             let same = try await client.ask("GET", "/a.json", ["if-none-match: \(tag)"])
             #expect((same.status, same.body) == (304, ""))
+            for (method, body) in [("PATCH", #"{"b":2}"#), ("POST", "2")] {
+                let refused = try await client.ask(method, "/a.json", ["if-match: \(tag)"], body: body)
+                #expect(refused.status == 400)
+                #expect(
+                    refused.body
+                        == "{\n  \"error\" : \"The If-Match header is only supported with PUT and DELETE.\"\n}\n")
+            }
+            #expect(try await client.ask("GET", "/a.json").body == "1")
             #expect(try await client.ask("DELETE", "/a.json", ["if-match: \(tag)"]).header("ETag") == "null_etag")
         }
     }

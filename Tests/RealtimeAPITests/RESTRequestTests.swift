@@ -98,6 +98,16 @@ import Testing
         #expect(try read(.GET, "/a.json?auth_variable_override=null").override == .unauthenticated)
     }
 
+    /// Nothing is written without the condition that a client has set.
+    @Test func aConditionIsForPutAndDeleteOnly() throws {
+        let refusal = RESTRefusal(400, "The If-Match header is only supported with PUT and DELETE.")
+        #expect(throws: refusal) { try read(.PATCH, "/a.json", ["If-Match": "E"]) }
+        #expect(throws: refusal) { try read(.POST, "/a.json", ["If-Match": "E"]) }
+        #expect(throws: refusal) { try read(.POST, "/a.json", ["X-HTTP-Method-Override": "PATCH", "If-Match": "E"]) }
+        #expect(try read(.DELETE, "/a.json", ["If-Match": "E"]).ifMatch == "E")
+        #expect(try read(.POST, "/a.json", ["X-HTTP-Method-Override": "PUT", "If-Match": "E"]).ifMatch == "E")
+    }
+
     @Test(arguments: [
         ("demo.firebaseio.com", "demo"), ("demo.europe-west1.firebasedatabase.app:443", "demo"),
         ("localhost:9000", "default"),

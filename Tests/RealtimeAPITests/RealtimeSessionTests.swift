@@ -130,7 +130,7 @@ import Testing
             .tooMuchToWrite, "write_too_big",
             "Data to write exceeds the maximum size that can be modified with a single request."
         ),
-        (.unavailable("later"), "unavailable", "later"), (.failed("why"), "failed", "why"),
+        (.failed("why"), "failed", "why"),
     ])
     func errorsHaveTheirStatus(error: RealtimeServiceError, status: String, text: String) {
         var script = SessionScript()
@@ -209,7 +209,7 @@ import Testing
         _ = script.began(2, "null")
         #expect(
             script.received(.ended(.unavailable("later")), of: 1) == [
-                "cancel 1", "cancel 2", "token ends never", "close",
+                "cancel 1", "cancel 2", "token ends never", "close later",
             ])
     }
 
@@ -245,6 +245,126 @@ import Testing
         _ = script.ask(3, "q", #"{"p":"/c","h":""}"#)
         _ = script.began(1, "null")
         #expect(script.began(2, "null").last == Self.refused(3, "failed", "The connection has 2 listens, the limit."))
+    }
+
+    @Test func listensAreCounted() {
+        var script = SessionScript()
+        _ = script.ask(1, "q", #"{"p":"/a","h":""}"#)
+        #expect((1_000...1_200).contains(script.session.listenBytes))
+        // It replaces the first.
+        _ = script.ask(2, "q", #"{"p":"/a","h":""}"#)
+        #expect((1_000...1_200).contains(script.session.listenBytes))
+        let key = String(repeating: "k", count: 768)
+        let path = Array(repeating: key, count: 32).joined(separator: "/")
+        _ = script.ask(3, "q", #"{"p":"\#(path)","h":""}"#)
+        #expect((24_576...32_000).contains(script.session.listenBytes))
+        let text = String(repeating: "z", count: 16_000)
+        _ = script.ask(4, "q", #"{"p":"/a","q":{"i":"x","sp":"\#(text)"},"t":1,"h":""}"#)
+        #expect((56_576...66_000).contains(script.session.listenBytes))
+        _ = script.began(2, "null")
+        _ = script.received(.ended(.permissionDenied), of: 3)
+        #expect((33_000...36_000).contains(script.session.listenBytes))
+        _ = script.began(4, "null")
+        _ = script.received(.ended(.permissionDenied), of: 4)
+        _ = script.ask(5, "n", #"{"p":"/a"}"#)
+        #expect(script.session.listenBytes == 0)
+        _ = script.ask(6, "q", #"{"p":"/a","h":""}"#)
+        _ = script.session.end()
+        #expect(script.session.listenBytes == 0)
+    }
+
+    // MARK: Overload
+
+    /// The client would give a listen that is refused up for good.
+    @Test func aListenWithoutRoomIsBegunAgain() {
+        var script = SessionScript()
+        #expect(script.ask(1, "q", #"{"p":"/a","h":"H"}"#) == ["listen 1 /a with H as -"])
+        #expect(script.received(.ended(.unavailable("full")), of: 1) == ["retry 1 within 500"])
+        #expect(script.retry(1) == ["listen 1 /a with H as -"])
+        #expect(script.received(.ended(.unavailable("full")), of: 1) == ["retry 1 within 1000"])
+        #expect(script.retry(1) == ["listen 1 /a with H as -"])
+        #expect(script.began(1, "7") == [#"{"t":"d","d":{"a":"d","b":{"p":"a","d":7}}}"#, Self.ok(1, "{}")])
+        #expect(script.retry(1) == [])
+        #expect(script.ask(2, "n", #"{"p":"/a"}"#) == ["cancel 1", Self.ok(2)])
+    }
+
+    @Test(arguments: [
+        ("q", #"{"p":"/a","h":""}"#, "listen 1 /a as -"), ("g", #"{"p":"/a"}"#, "perform 1 get /a as -"),
+        ("o", #"{"p":"/a","d":1}"#, "perform 1 onDisconnect /a=1 as -"),
+        ("oc", #"{"p":"/a"}"#, "perform 1 cancel onDisconnect /a as -"),
+    ])
+    func withoutRoomForHalfAMinuteTheConnectionEnds(action: String, body: String, asked: String) {
+        var script = SessionScript()
+        #expect(script.ask(1, action, body) == [asked])
+        func refuse() -> [String] {
+            action == "q"
+                ? script.received(.ended(.unavailable("full")), of: 1)
+                : script.answered(1, .failure(.unavailable("full")))
+        }
+        for pause in [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000] {
+            #expect(refuse() == ["retry 1 within \(pause)"])
+            #expect(script.retry(1) == [asked])
+        }
+        let cancelled = action == "q" ? ["cancel 1"] : []
+        #expect(refuse() == cancelled + ["token ends never", "close later"])
+        #expect(script.ask(2, "s", "{}") == [])
+        #expect(script.session.requestBytes == 0)
+    }
+
+    @Test func answersKeepTheirOrderWhenReadsAreBegunAgain() {
+        var script = SessionScript()
+        _ = script.ask(1, "g", #"{"p":"a"}"#)
+        _ = script.ask(2, "g", #"{"p":"b"}"#)
+        #expect(script.ask(3, "p", #"{"p":"c","d":1}"#) == [])
+        #expect(script.answered(1, .failure(.unavailable("full"))) == ["retry 1 within 500"])
+        #expect(script.answered(2, .value(.bytes(Array("2".utf8)))) == [])
+        #expect(script.retry(1) == ["perform 1 get /a as -"])
+        #expect(
+            script.answered(1, .value(.bytes(Array("1".utf8)))) == [
+                Self.ok(1, "1"), Self.ok(2, "2"), "perform 3 write /c=1 as -",
+            ])
+    }
+
+    @Test func aListenThatIsSentTwiceReplacesOneThatIsToBeBegunAgain() {
+        var script = SessionScript()
+        _ = script.ask(1, "q", #"{"p":"/a","h":"H"}"#)
+        _ = script.received(.ended(.unavailable("full")), of: 1)
+        #expect(
+            script.ask(2, "q", #"{"p":"/a","h":""}"#) == ["cancel 1", "listen 2 /a as -", Self.ok(1, "{}")])
+        #expect(script.retry(1) == [])
+        #expect(script.began(2, "7").count == 2)
+    }
+
+    /// The client would undo a write that is refused. It sends again what isn't answered, in its order.
+    @Test func aWriteWithoutRoomEndsTheConnectionOnceThoseBeforeItAreAnswered() {
+        var script = SessionScript()
+        for number in 1...3 { _ = script.ask(number, "p", #"{"p":"a","d":\#(number)}"#) }
+        #expect(script.answered(2, .failure(.unavailable("full"))) == [])
+        // It would overtake the second one.
+        #expect(script.ask(4, "p", #"{"p":"a","d":4}"#) == [])
+        #expect(script.answered(3, .done) == [])
+        #expect(script.answered(1, .done) == [Self.ok(1), "token ends never", "close later"])
+        #expect(script.session.requestBytes == 0)
+        #expect(script.ask(5, "p", #"{"p":"a","d":5}"#) == [])
+    }
+
+    @Test func theEndForgetsWhatIsToBeBegunAgain() {
+        var script = SessionScript()
+        _ = script.ask(1, "o", #"{"p":"/a","d":1}"#)
+        _ = script.answered(1, .failure(.unavailable("full")))
+        #expect(script.session.requestBytes > 0)
+        _ = script.session.end()
+        #expect(script.session.requestBytes == 0)
+        #expect(script.retry(1) == [])
+    }
+
+    @Test func unavailableKeysAreAnswered() {
+        var script = SessionScript()
+        _ = script.ask(1, "auth", #"{"cred":"T"}"#)
+        #expect(
+            SessionScript.lines(script.session.verified(1, .failure(.unavailable("no keys")))) == [
+                Self.refused(1, "unavailable", "no keys")
+            ])
     }
 
     // MARK: Credentials

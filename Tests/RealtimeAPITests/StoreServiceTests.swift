@@ -59,6 +59,17 @@ import Testing
 
         func close() async { await parts.withLock { $0.pipeline }.shutdown() }
 
+        /// Holds up the writer: what is submitted from now on, such as new indexes, isn't there until the gate is signalled.
+        func holdWriter() throws -> DispatchSemaphore {
+            let gate = DispatchSemaphore(value: 0)
+            let write = RealtimeWrite.set(try RealtimeTarget("held"), RealtimeWriteValue(RealtimeNode(1)))
+            var commit = RealtimeCommit([write], in: "shop") { _, _, _ in gate.wait() }
+            // The writer itself makes the check.
+            commit.isCheckQuick = true
+            service.shared.store.commit(commit) { _ in }
+            return gate
+        }
+
         func database(_ name: String = "shop") throws -> any RealtimeDatabase { try service.database(name) }
 
         func read(_ path: String, as principal: RealtimePrincipal = .admin) async throws -> String {
@@ -338,6 +349,22 @@ import Testing
         await host.close()
     }
 
+    /// Nothing else of the database is kept: it has no data, and functions.json doesn't name it.
+    @Test func uploadedRulesAndSettingsOfADatabaseWithoutDataStayThroughARestart() async throws {
+        let host = try Host()
+        let rules = #"{"rules": {".read": false}}"#
+        try await host.setRules(rules, of: "empty")
+        let database = try host.database("set")
+        try await withCheckedContinuation { continuation in
+            database.setSetting("defaultWriteSizeLimit", Array(#""tiny""#.utf8)) { continuation.resume(returning: $0) }
+        }.get()
+        try await host.restart()
+        #expect(try host.service.databaseNames() == ["empty", "set", "shop"])
+        #expect(try host.database("empty").rulesSource().source == Array(rules.utf8))
+        #expect(try host.database("set").setting("defaultWriteSizeLimit") == Array(#""tiny""#.utf8))
+        await host.close()
+    }
+
     @Test func whatClientsRegisteredHappensAfterARestartToo() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)
@@ -386,6 +413,47 @@ import Testing
             ])
         // The rules come first.
         await #expect(throws: RealtimeServiceError.permissionDenied) { try await read("own", by: "name").get() }
+        await host.close()
+    }
+
+    /// It looks at all children until the index is there.
+    @Test(.endsHangs) func aQueryIsAnsweredWhileItsIndexIsBuilt() async throws {
+        let host = try Host()
+        try await host.set("open/scores", #"{"a":{"points":2},"b":{"points":1}}"#)
+        let gate = try host.holdWriter()
+        defer { gate.signal() }
+        host.service.serve(try DatabaseRules(Self.rules))
+        let (database, path) = (try host.database(), try RealtimePath("open/scores"))
+        func query(by child: String) throws -> RealtimeQuery {
+            RealtimeQuery(index: .child(try RealtimePath(child)), limit: .first(1))
+        }
+        func read(by child: String) async throws -> String {
+            let read = RealtimeRead(path, query: try query(by: child), form: .value(.export))
+            let result = await withCheckedContinuation { continuation in
+                database.read(read, as: Self.ada, for: Self.client) { continuation.resume(returning: $0) }
+            }
+            guard case .bytes(let bytes) = try result.get().content else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(try await read(by: "points") == #"{"b":{"points":1}}"#)
+        let events = Events()
+        let listen = RealtimeListen(path, query: try query(by: "points"), form: .export, requiresIndex: true)
+        let listening = database.listen(listen, as: Self.ada, for: Self.client, to: events)
+        guard case .began(let start)? = await events.next() else {
+            Issue.record("the listen didn't begin")
+            return
+        }
+        #expect(start.isIndexed)
+        listening.cancel()
+        #expect(host.service.missingIndexes(of: "shop").isEmpty)
+        // Other indexes are missing as before.
+        await #expect(throws: RealtimeServiceError.query(.indexNotDefined(index: "name", path: path))) {
+            try await read(by: "name")
+        }
+        gate.signal()
+        try await host.service.shared.store.settle()
+        #expect(try await host.service.shared.store.indexes(in: "shop").map(\.isReady) == [true])
+        #expect(try await read(by: "points") == #"{"b":{"points":1}}"#)
         await host.close()
     }
 

@@ -287,6 +287,28 @@ import Testing
         }
     }
 
+    @Test func aClientWhoseListensNeedTooMuchMemoryIsClosed() async throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        try await TestPort.run {
+            $0.listenMemory = budget
+        } _: { port in
+            let greedy = try await port.socket().client
+            let text = String(repeating: "z", count: 15_000)
+            for number in 1...40 {
+                let query = #"{"i":"x","sp":"\#(text)\#(number)"}"#
+                // It may be closed already.
+                try? await greedy.say(
+                    #"{"t":"d","d":{"r":\#(number),"a":"q","b":{"p":"/a","q":\#(query),"t":\#(number),"h":""}}}"#)
+            }
+            try await greedy.waitForEnd()
+            #expect(budget.figures.peak > 200_000)
+            #expect(budget.figures.peak <= 375_000)
+            while budget.figures.used > 0 { await Task.yield() }
+            _ = try await port.socket().client.request(1, "q", #"{"p":"/a","h":""}"#)
+            #expect(await port.metricsText().contains("\nfunctions_database_listen_memory_bytes 0\n"))
+        }
+    }
+
     /// Its requests wait, so it isn't read: it can't show that it lives.
     @Test func aClientThatTakesNothingIsClosed() async throws {
         try await TestPort.run {
@@ -315,7 +337,9 @@ import Testing
     }
 
     @Test func aListenThatFailsEndsTheConnection() async throws {
-        try await TestPort.run { port in
+        try await TestPort.run {
+            $0.port.overload = .milliseconds(1)
+        } _: { port in
             let client = try await port.socket().client
             _ = try await client.request(1, "q", #"{"p":"/","h":""}"#)
             port.service.memory("n").endListens(.unavailable("later"))

@@ -100,6 +100,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Way.allCases) func aTransactionBlockSetsServerValues(way: Way) async throws {
+        try await ServedDatabases.run(way) { database in
+            let post = database.reference(withPath: "post")
+            try await post.setValue(["stars": 4])
+            let result = try await post.runTransactionBlock { data in
+                data.value = ["stars": ServerValue.increment(2), "at": ServerValue.timestamp()]
+                // As it would be now.
+                guard data.value?["stars"] == 6 else { return .abort() }
+                data.priority = 3
+                return .success(withValue: data)
+            }
+            #expect(result.committed)
+            let written = try await post.getData()
+            #expect(written.value?["stars"] == 6)
+            #expect(try #require(written.value?["at"]?.intValue) > 1_000_000)
+            #expect(written.priority == 3)
+            #expect(result.snapshot.value == written.value)
+        }
+    }
+
     // MARK: Queries
 
     private static let rules = #"{"rules":{"users":{".indexOn":["n",".value"]}}}"#

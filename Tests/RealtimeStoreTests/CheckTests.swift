@@ -155,6 +155,34 @@ struct CheckTests {
         try await fixture.close()
     }
 
+    /// The writer hashes little again: what is large and may have changed counts as changed.
+    @Test(.endsHangs, arguments: [(10, true), (10_000, false)])
+    func theWriterHashesLittleAgain(children: Int, isWritten: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        let text = String(repeating: "t", count: 100)
+        try await fixture.set(
+            "list", "{" + (0..<children).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ",") + "}")
+        let list = try RealtimeTarget("list")
+        let hash = try await fixture.read { try $0.hash(at: list) }
+        let decisions = SharedList<Int>()
+        // Both times the same value is set, so that the hash is the same again.
+        let write = RealtimeWrite.set(list, RealtimeWriteValue(RealtimeNode(true)), ifHash: hash)
+        let old = RealtimeNode(.string(text))
+        do {
+            try await fixture.commit(write) { _, _, _ in
+                decisions.append(1)
+                guard decisions.all.count == 1 else { return }
+                fixture.setBlocking("list/k1", RealtimeNode(true))
+                fixture.setBlocking("list/k1", old)
+            }
+            #expect(isWritten)
+        } catch let failure as RealtimeFailure {
+            #expect(failure == .stale)
+            #expect(!isWritten)
+        }
+        try await fixture.close()
+    }
+
     /// A client doesn't wait for the answer to what its next write needs.
     @Test(.endsHangs) func writesOfASequenceSeeThoseBefore() async throws {
         let fixture = try RealtimeFixture()

@@ -15,7 +15,9 @@ struct StaleTurnsTests {
         var turns = StaleTurns(limit: .seconds(1))
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64, isStale: Bool, at now: Duration = .zero) {
-            let due = turns.decided(Self.place, of: client, isStale: isStale, at: now) { answered.append(client) }
+            let due = turns.decided(
+                [Self.place], stale: isStale ? Self.place : nil, of: client, at: now
+            ) { answered.append(client) }
             for answer in due { answer() }
         }
         for client in 1...3 as ClosedRange<UInt64> { decided(client, isStale: true) }
@@ -42,7 +44,9 @@ struct StaleTurnsTests {
         var turns = StaleTurns(limit: .seconds(1))
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64) {
-            let due = turns.decided(Self.place, of: client, isStale: true, at: .zero) { answered.append(client) }
+            let due = turns.decided([Self.place], stale: Self.place, of: client, at: .zero) {
+                answered.append(client)
+            }
             for answer in due { answer() }
         }
         for client in [1, 2, 1] as [UInt64] { decided(client) }
@@ -51,6 +55,51 @@ struct StaleTurnsTests {
         #expect(answered.all == [1, 1, 2, 1])
         decided(1)
         #expect(answered.all.count == 4)
+    }
+
+    @Test func aClientWithManyStaleWritesHasOneTurn() {
+        var turns = StaleTurns(limit: .seconds(1))
+        let answered = SharedList<UInt64>()
+        func decided(_ client: UInt64, isStale: Bool) {
+            let due = turns.decided([Self.place], stale: isStale ? Self.place : nil, of: client, at: .zero) {
+                answered.append(client)
+            }
+            for answer in due { answer() }
+        }
+        for client in [1, 2, 2, 2, 3] as [UInt64] { decided(client, isStale: true) }
+        decided(1, isStale: false)
+        #expect(answered.all == [1, 2, 2, 2, 1])
+        decided(2, isStale: false)
+        #expect(answered.all == [1, 2, 2, 2, 1, 3, 2])
+    }
+
+    /// Transactions depend on several places, of which one may be hot.
+    @Test func theTurnIsAtThePlaceThatWasStale() {
+        var turns = StaleTurns(limit: .seconds(1))
+        func place(_ key: String) -> StaleTurns.Place {
+            let path = RealtimePath(unchecked: [RealtimeKey(unchecked: key)])
+            return StaleTurns.Place(namespace: "n", target: RealtimeTarget(path))
+        }
+        let hot = place("hot")
+        func own(_ client: UInt64) -> StaleTurns.Place { place("\(client)") }
+        let answered = SharedList<UInt64>()
+        func decided(_ client: UInt64, stale: StaleTurns.Place?) {
+            let due = turns.decided([own(client), hot], stale: stale, of: client, at: .zero) {
+                answered.append(client)
+            }
+            for answer in due { answer() }
+        }
+        for client in 1...3 as ClosedRange<UInt64> { decided(client, stale: hot) }
+        #expect(answered.all == [1])
+        decided(1, stale: nil)
+        #expect(answered.all == [1, 2, 1])
+        // Another place has changed: the turn at the hot one goes to the next.
+        decided(2, stale: own(2))
+        #expect(answered.all == [1, 2, 1, 3, 2])
+        decided(3, stale: nil)
+        decided(2, stale: nil)
+        #expect(answered.all == [1, 2, 1, 3, 2, 3, 2])
+        #expect(turns.nextDeadline == nil)
     }
 
     @Test(.endsHangs) func manyClientsOfOneCounterNeedFewAttempts() async throws {

@@ -145,6 +145,71 @@ struct TriggerTests {
         try await fixture.close()
     }
 
+    /// However many children it has whose nodes didn't change.
+    @Test(.endsHangs, arguments: [false, true]) func aNodeAmongManyIsFound(isStaged: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        let messages = (0..<3_000).map { number in
+            "\"m\(number)\":{\"t\":1\(1_500..<1_510 ~= number ? ",\"reaction\":1" : "")}"
+        }
+        try await fixture.set("rooms/a", "{\(messages.joined(separator: ","))}")
+        fixture.route(to: [
+            try RealtimeTrigger("f", .deleted, "rooms/{room}/{message}/reaction"),
+            try RealtimeTrigger("g", .created, "rooms/{room}/{message}"),
+        ])
+        if isStaged {
+            let path = try RealtimePath("rooms")
+            let value = try #require(try await fixture.staged(Array(#"{"b":{"m":{"t":1}}}"#.utf8), at: path))
+            try await fixture.commit(.set(RealtimeTarget(path), RealtimeWriteValue(value)))
+        } else {
+            try await fixture.set("rooms", "null")
+        }
+        #expect(try await fixture.take("f").count == 10)
+        #expect(try await fixture.take("g") == (isStaged ? [#"/rooms/b/m nothing -> {"t":1}"#] : []))
+        try await fixture.close()
+    }
+
+    /// What counts is the functions that are called, and not the nodes that their patterns match.
+    @Test(.endsHangs) func onlyCallsCount() async throws {
+        let fixture = try RealtimeFixture()
+        let rooms = "{" + (0..<3_000).map { "\"r\($0)\":\($0)" }.joined(separator: ",") + "}"
+        let path = try RealtimePath("rooms")
+        try await fixture.set("rooms", rooms)
+        fixture.route(to: [try RealtimeTrigger("f", .created, "rooms/{room}")])
+        // Nothing is created, and nothing differs.
+        try await fixture.set("rooms", "null")
+        try await fixture.store.commit(
+            RealtimeCommit([.set(RealtimeTarget(path), try value(rooms, at: path))], in: RealtimeFixture.namespace),
+            in: OperationContext(firesEvents: false))
+        let same = try #require(try await fixture.staged(Array(rooms.utf8), at: path))
+        fixture.route(to: [try RealtimeTrigger("f", .written, "rooms/{room}")])
+        try await fixture.commit(.set(RealtimeTarget(path), RealtimeWriteValue(same)))
+        #expect(try await fixture.take("f") == [])
+        try await fixture.close()
+    }
+
+    private func value(_ json: String, at path: RealtimePath) throws -> RealtimeWriteValue {
+        try RealtimeWriteValue(parsing: Array(json.utf8), at: RealtimeTarget(path))
+    }
+
+    @Test(.endsHangs) func aWriteWithTooManyNodesToLookAtIsRefused() async throws {
+        let fixture = try RealtimeFixture()
+        let rooms = "{" + (0..<200).map { "\"r\($0)\":{\"t\":1}" }.joined(separator: ",") + "}"
+        try await fixture.set("rooms", rooms)
+        fixture.route(to: [try RealtimeTrigger("f", .written, "rooms/{room}/x/{y}")])
+        func delete(maxNodes: Int) async throws {
+            var request = RealtimeCommit(
+                [.set(try RealtimeTarget("rooms"), RealtimeWriteValue(nil))], in: RealtimeFixture.namespace)
+            request.triggerLimits.maxNodes = maxNodes
+            try await fixture.store.commit(request)
+        }
+        try await fixture.set("other", "1")
+        let refused = await #expect(throws: RealtimeFailure.self) { try await delete(maxNodes: 100) }
+        #expect(refused?.code == .triggerLimit)
+        try await delete(maxNodes: 1_000)
+        #expect(try await fixture.take("f") == [])
+        try await fixture.close()
+    }
+
     @Test(.endsHangs) func aWriteWhoseEventWouldBeTooLargeIsRefused() async throws {
         let fixture = try RealtimeFixture()
         let text = String(repeating: "t", count: 600_000)

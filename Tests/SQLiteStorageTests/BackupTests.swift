@@ -49,7 +49,7 @@ struct BackupTests {
     }
 
     private func restoreRefusal(_ backup: String) -> StorageError? {
-        refusal { _ = try SQLiteRestore.restore(backup, to: file) { _ in } }
+        refusal { try SQLiteRestore.prepare(backup, for: file) { _ in } }
     }
 
     @Test(arguments: ["", "-wal", "-shm", ".restored"])
@@ -76,9 +76,9 @@ struct BackupTests {
         let folder = directory.file("folder")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         #expect(chown(folder, 65_534, 65_534) == 0)
-        _ = try SQLiteRestore.restore(backup, to: folder + "/restored.db") { _ in }
+        try SQLiteRestore.prepare(backup, for: folder + "/old.db") { _ in }
         try SQLiteEngine(file: folder + "/new.db").close()
-        for name in ["restored.db", "new.db"] {
+        for name in ["old.db.restored", "new.db"] {
             let owner = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.ownerAccountID]
             #expect((owner as? NSNumber)?.intValue == 65_534)
         }
@@ -140,41 +140,16 @@ struct BackupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.db"])
     }
 
-    @Test func aRestoreBringsTheBackupAndKeepsWhatWasThere() throws {
+    @Test func aPreparedBackupIsAStore() throws {
         let engine = try SQLiteEngine(file: file)
         try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
         try engine.fill(2)
         try engine.close()
-        let aside = try #require(try SQLiteRestore.restore(backup, to: file) { _ in })
-        #expect(try values(file) == [1])
-        #expect(try values(aside) == [2])
+        try SQLiteRestore.prepare(backup, for: file) { _ in }
+        #expect(try values(file) == [2])
         #expect(try values(backup) == [1])
-        // Into an empty place too.
-        let other = directory.file("other.db")
-        let nothing = try SQLiteRestore.restore(backup, to: other) { _ in }
-        #expect(nothing == nil)
-        #expect(try values(other) == [1])
-    }
-
-    /// A crash leaves the files as they are at any of the steps; opening is all that follows.
-    @Test(arguments: 0...4) func aRestoreBrokenOffLeavesTheOldOrTheNewStore(step: Int) throws {
-        let engine = try SQLiteEngine(file: file)
-        try engine.fill(1)
-        _ = try engine.copy(to: backup, replacing: false) { _ in }
-        try engine.fill(2)
-        // As a killed host leaves it: with a log.
-        let kept = directory.file("kept.db")
-        for suffix in ["", "-wal"] {
-            try FileManager.default.copyItem(atPath: file + suffix, toPath: kept + suffix)
-        }
-        try engine.close()
-        for suffix in ["", "-wal"] { rename(kept + suffix, file + suffix) }
-        try FileManager.default.copyItem(atPath: backup, toPath: file + (step == 0 ? ".restoring" : ".restored"))
-        if step >= 2 { rename(file, directory.file("moved.db")) }
-        if step >= 3 { rename(file + "-wal", directory.file("moved.db-wal")) }
-        if step >= 4 { rename(file + ".restored", file) }
-        #expect(try values(file) == [step == 0 ? 2 : 1])
+        #expect(try values(StoreFile.restored(file)) == [1])
     }
 
     @Test func aBackupThatIsNoneChangesNothing() throws {

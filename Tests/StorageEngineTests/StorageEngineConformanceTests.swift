@@ -87,6 +87,62 @@ struct StorageEngineConformanceTests {
         try engine.close()
     }
 
+    /// A batch over stored rows is seen as it will be stored.
+    @Test(arguments: EngineKind.allCases)
+    func aBatchIsReadOverWhatIsStored(kind: EngineKind) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let model = MemoryEngine()
+        for round in 0..<60 {
+            try engine.write { writer throws in
+                try model.write { expected throws in
+                    for _ in 0..<Int.random(in: 0...30, using: &random) {
+                        let key = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+                            [0, 1, 0x7F, 0xFE, 0xFF].randomElement(using: &random) ?? UInt8(0)
+                        }
+                        if Bool.random(using: &random) {
+                            let value = [UInt8](repeating: UInt8(round), count: Int.random(in: 0...40, using: &random))
+                            try writer.put(.index, key, value)
+                            try expected.put(.index, key, value)
+                        } else {
+                            try writer.delete(.index, key)
+                            try expected.delete(.index, key)
+                        }
+                        let lower = [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: 1)
+                        let upper: [UInt8]? =
+                            Bool.random(using: &random) ? [UInt8.random(in: 0...255, using: &random)] : nil
+                        for range in [KeyRange.all, KeyRange(lower: lower, upper: upper)] {
+                            for reverse in [false, true] {
+                                #expect(
+                                    try rows(writer, range, reverse) == rows(expected, range, reverse),
+                                    "the seed is \(seed)")
+                            }
+                            #expect(try writer.count(.index, range) == expected.count(.index, range))
+                            #expect(try writer.key(.index, range, after: 3) == expected.key(.index, range, after: 3))
+                        }
+                        #expect(try writer.get(.index, key) == expected.get(.index, key))
+                    }
+                }
+            }
+        }
+        try engine.close()
+    }
+
+    private func rows(_ reader: any StorageReader, _ range: KeyRange, _ reverse: Bool) throws -> [[UInt8]] {
+        var (rows, keys): ([[UInt8]], [[UInt8]]) = ([], [])
+        try reader.scan(.index, range, reverse: reverse) { key, value in
+            rows += [key, value]
+            return true
+        }
+        try reader.scanKeys(.index, range, reverse: reverse) { key in
+            keys.append(key)
+            return keys.count < 5
+        }
+        return rows + keys
+    }
+
     @Test(arguments: EngineKind.allCases)
     func scansCanReadAndScanInside(kind: EngineKind) throws {
         let directory = try TemporaryDirectory()

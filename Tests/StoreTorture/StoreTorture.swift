@@ -1,4 +1,4 @@
-import SQLiteStorage
+import EmbeddedStorage
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -19,7 +19,7 @@ struct StoreTorture {
         }
         let start = ContinuousClock.now
         let store = try DocumentStore(
-            engine: SQLiteEngine(file: arguments[1] + "/documents.db"),
+            engine: EmbeddedStore(in: arguments[1]).open(),
             now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) },
             elapsed: { start.duration(to: .now) })
         try store.start()

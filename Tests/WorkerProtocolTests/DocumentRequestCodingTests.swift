@@ -26,7 +26,8 @@ struct DocumentRequestCodingTests {
         let id = TransactionID(rawValue: .max)
         let requests: [DocumentRequest] = [
             .get([path], ReadConsistency(transaction: id)), .query(query, .strong), .begin(.readOnly(at: nil)),
-            .begin(.readWrite(retrying: id)), .commit([write], transaction: id, completing: [1, 2]), .rollback(id),
+            .begin(.readWrite(retrying: id)), .beginReading(.documents([path])), .beginReading(.query(query)),
+            .commit([write], transaction: id, completing: [1, 2]), .rollback(id),
             .collections(below: nil), .collections(below: path), .claim(key: "é", .transactional),
             .claim(key: "", .once), .settle([1]), .settle(nil),
             .descendants(Descendants(parent: path, collectionID: "é", after: path, limit: 7)),
@@ -85,6 +86,7 @@ struct DocumentRequestCodingTests {
         (.query(Query(collectionID: "c"), .strong), .read), (.aggregate(Query(collectionID: "c"), [], .strong), .read),
         (.explain(Query(collectionID: "c"), [], analyze: true, .strong), .read),
         (.partition(Query(collectionID: "c"), points: 1, .strong), .read), (.begin(.readWrite(retrying: nil)), .begin),
+        (.beginReading(.documents([])), .read), (.beginReading(.query(Query(collectionID: "c"))), .read),
         (.begin(.readOnly(at: nil)), .begin), (.commit([], transaction: nil, completing: nil), .write),
         (.claim(key: "k", .once), .begin), (.settle(nil), .write), (.collections(below: nil), .read),
         (.descendants(Descendants(parent: nil, limit: 1)), .read),

@@ -106,11 +106,12 @@ import Testing
     }
 
     @Test func headRoundTrips() throws {
-        let head = InvocationHead(
+        var head = InvocationHead(
             executionID: "abc", timeLeft: 1234, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")), app: nil,
             streams: true, method: "PUT", target: "/rest?x=1",
             headers: HeaderBlock([(name: "Host", value: "shop.example"), (name: "X-Empty", value: "")]),
             address: IPAddress("2001:db8::1"))
+        head.hasHostedKey = true
         var buffer = bytes { head.write(to: &$0) }
         #expect(try InvocationHead(from: &buffer) == head)
         #expect(buffer.readableBytes == 0)

@@ -118,6 +118,16 @@ import WorkerTesting
         #expect(total.held == 0)
     }
 
+    /// A function that observes much, where nothing changes, holds up no other work of its worker.
+    @Test func whatWaitsHoldsNearlyNothing() {
+        let account = OperationBytes().account()
+        func needed(_ request: DatabaseRequest) -> Int {
+            WorkerOperation(DocumentRequest.database(request).encoded, number: 1, of: 1, account: account).needed
+        }
+        #expect(needed(DatabaseRequest(.next, observation: 1)) < 1_024)
+        #expect(needed(DatabaseRequest(.set, target: "a")) > 10_000)
+    }
+
     @Test func whatHasNoRoomStaysInTheWorkersSocket() throws {
         let ring = InvocationRing(timeoutSeconds: 60)
         let total = ring.services.operationBytes

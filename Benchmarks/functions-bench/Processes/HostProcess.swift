@@ -1,4 +1,5 @@
 import Foundation
+import StorageEngine
 import NIOCore
 
 /// A `functions-host` with its own data directory, on free ports.
@@ -75,7 +76,7 @@ struct HostProcess: Sendable {
               "mode": "development",
               "data": "data",
               "listen": { "host": "127.0.0.1", "functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0 },
-              "store": { "engine": "sqlite" },
+              "store": { "engine": "\(MeasuredEngine.kind.rawValue)" },
               "bundles": [ \(list.joined(separator: ", ")) ]\(settings.map { ", " + $0 } ?? "")
             }
             """

@@ -55,7 +55,8 @@ package struct HistoryBounds: Hashable, Sendable {
         var removed: [[UInt8]] = []
         var removedBytes = 0
         var isBehind = false
-        try storage.scanKeys(.changes, KeyRange.all, reverse: false) { bytes in
+        // An engine may have to step over what was removed before.
+        try storage.scanKeys(.changes, ChangeLog.range(after: floor - 1), reverse: false) { bytes in
             guard let key = try? ChangeLog.Key(bytes) else { return true }
             let goes =
                 key.version <= old

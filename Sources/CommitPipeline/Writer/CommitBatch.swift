@@ -22,6 +22,9 @@ package final class CommitBatch {
     package private(set) var bytes = 0
     private var answers: [(DocumentError?) -> Void] = []
 
+    /// The rows that are held until they are stored.
+    private static let maxHeldBytes = 32 << 20
+
     init(
         _ storage: any StorageWriter, versions: VersionCounter, history: HistoryBounds, leases: DeliveryLeases,
         maxBytes: Int, routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
@@ -64,7 +67,7 @@ package final class CommitBatch {
     /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }
 
-    var isFull: Bool { bytes >= maxBytes }
+    var isFull: Bool { bytes >= maxBytes || writer.heldBytes >= Self.maxHeldBytes }
 
     /// Validates and applies a commit. A refused commit leaves no trace in the batch.
     ///

@@ -17,8 +17,8 @@ package struct CommitConfiguration: Sendable {
     package var historyRetention: Duration = .seconds(3600)
     package var maxHistoryBytes = 1 << 30
     /// How long a batch stays open for callers that are likely to return: in total, and without a job.
-    package var groupLimit: Duration = .milliseconds(4)
-    package var groupPause: Duration = .microseconds(500)
+    package var groupLimit: Duration = .milliseconds(6)
+    package var groupPause: Duration = .milliseconds(2)
 
     package init() {}
 }

@@ -3,10 +3,10 @@ package import ControlProtocol
 import DataDirectory
 import DocumentModel
 import DocumentStore
+import EmbeddedStorage
 package import HostConfiguration
 import HostProcess
 import RealtimeStore
-import SQLiteStorage
 package import StorageEngine
 import UserStore
 
@@ -17,8 +17,7 @@ package struct DataAccess: Sendable {
     /// The project that the documents belong to.
     package var project: String { database.project }
     private let configuration: HostConfiguration
-    /// The name of the store's file in the data directory.
-    package static let storeFile = "documents.sqlite"
+    private var embedded: EmbeddedStore { EmbeddedStore(in: directory, engine: configuration.store.engine) }
 
     package init(_ configuration: HostConfiguration) {
         directory = configuration.data
@@ -41,7 +40,7 @@ package struct DataAccess: Sendable {
         }
         let owned = try DataDirectory.open(directory)
         defer { owned.close() }
-        let engine = try SQLiteEngine(file: owned.file(Self.storeFile))
+        let engine = try embedded.open()
         if request == .check(repairing: true), try DocumentStore.replaceDamagedCatalog(in: engine) {
             try await onEvent(.problem("the index catalog was damaged and is rebuilt"))
         }
@@ -85,7 +84,7 @@ package struct DataAccess: Sendable {
     /// - Throws: an error whose description is a sentence for the operator if the path, or that of its temporary file,
     ///   is one of them.
     package func checkIsOutsideStore(_ path: String) throws {
-        guard !StoreFile.isPart(path, of: directory + "/" + Self.storeFile) else {
+        guard !embedded.isPart(path) else {
             throw HostError("\(path) is a file of the store in \(directory); name another file")
         }
     }
@@ -95,11 +94,32 @@ package struct DataAccess: Sendable {
     /// - Returns: the path that the replaced store was moved to; nil if there was none.
     /// - Throws: an error whose description is a sentence for the operator. The store is unchanged then.
     package func restore(_ backup: String, progress: (WorkProgress) throws -> Void) async throws -> String? {
-        guard try await !ControlClient.isListening(directory) else {
-            throw HostError("a host runs on \(directory); stop it before you restore a backup")
-        }
-        let owned = try DataDirectory.open(directory)
+        let owned = try await own("restore a backup")
         defer { owned.close() }
-        return try SQLiteRestore.restore(backup, to: owned.file(Self.storeFile), progress: progress)
+        return try embedded.restore(backup, progress: progress)
+    }
+
+    /// Moves the store to another engine. No host may run.
+    ///
+    /// - Parameter kind: the engine; nil for the one that the configuration names.
+    /// - Returns: the rows that were moved, and the path that the old store was moved to.
+    /// - Throws: an error whose description is a sentence for the operator. The store is unchanged then.
+    package func migrate(
+        to kind: EmbeddedEngineKind?, progress: @escaping (WorkProgress) throws -> Void
+    ) async throws -> (rows: Int, aside: String) {
+        guard FileStatus(directory + "/version") != nil else {
+            throw HostError("the data directory \(directory) does not exist; name another one with --data or --config")
+        }
+        let owned = try await own("move the data to another engine")
+        defer { owned.close() }
+        return try embedded.migrate(to: kind, progress: progress)
+    }
+
+    /// - Parameter purpose: what the directory is needed for, in errors.
+    private func own(_ purpose: String) async throws -> DataDirectory {
+        guard try await !ControlClient.isListening(directory) else {
+            throw HostError("a host runs on \(directory); stop it before you \(purpose)")
+        }
+        return try DataDirectory.open(directory)
     }
 }

@@ -13,6 +13,8 @@ import StrictJSON
 /// Reads the lines of a database's export strictly, and gives the rows away. Errors name the line.
 struct DatabaseLineReader {
     private static let linesBetweenTellings = 4_096
+    /// The bytes of the header and of the last line, which are parsed as a whole. A header's path has at most 50 KiB.
+    private static let maxParsedBytes = 64 * 1024
 
     private let path: RealtimePath
     private let maxNodes: Int
@@ -63,8 +65,9 @@ struct DatabaseLineReader {
         }
         // Rows are many, and their reader is the faster one.
         if hasHeader, bytes.starts(with: "{\"path\":".utf8) { return try row(bytes, to: &receiver) }
+        guard bytes.count <= Self.maxParsedBytes else { return try longLine(bytes, to: &receiver) }
         let root: JSONNode
-        do throws(JSONProblem) { root = try JSONNode(parsing: Array(bytes)) } catch {
+        do throws(JSONProblem) { root = try JSONNode(parsing: bytes) } catch {
             throw wrong(error.message, at: error.offset)
         }
         do throws(JSONProblem) {
@@ -78,6 +81,19 @@ struct DatabaseLineReader {
             throw wrong(error.message, at: error.offset)
         }
         try row(bytes, to: &receiver)
+    }
+
+    /// Reads a line that is too long to be the header or the last one. A row's members may have any order.
+    private mutating func longLine(_ bytes: UnsafeRawBufferPointer, to receiver: inout some RealtimeTextReceiver) throws
+    {
+        guard hasHeader else {
+            throw wrong(
+                "the line is longer than 64 KiB, the limit of a header: this looks like JSON rather than JSON Lines; "
+                    + "import it with --format json")
+        }
+        try row(
+            bytes, to: &receiver,
+            otherwise: "the line is not a value's, and is longer than 64 KiB, the limit of an export's last line")
     }
 
     private mutating func end(_ root: JSONNode, _ count: JSONNode) throws(JSONProblem) {
@@ -96,10 +112,13 @@ struct DatabaseLineReader {
         return "\(last.path) has a priority, and no line of a value below it follows"
     }
 
-    private mutating func row(_ bytes: UnsafeRawBufferPointer, to receiver: inout some RealtimeTextReceiver) throws {
+    /// - Parameter problem: what is wrong with a line that isn't a row, before the reason.
+    private mutating func row(
+        _ bytes: UnsafeRawBufferPointer, to receiver: inout some RealtimeTextReceiver, otherwise problem: String? = nil
+    ) throws {
         let row: RealtimeRowLine
         do throws(RealtimeRowLine.Problem) { row = try RealtimeRowLine(parsing: bytes) } catch {
-            throw wrong(error.message, at: error.offset)
+            throw wrong(problem.map { "\($0): \(error.message)" } ?? error.message, at: error.offset)
         }
         count += 1
         guard count <= maxNodes else { throw wrong(DatabaseText.tooManyNodes(maxNodes)) }

@@ -80,7 +80,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
     }
 
     /// The matching elements, without their parameters.
-    package func elements(matching path: DocumentPath) -> [Element] { leaves(path).map(\.element) }
+    package func elements(matching path: DocumentPath) -> [Element] { leaves(path).map { $0.element } }
 
     private func leaves(_ path: DocumentPath) -> [Leaf] {
         guard let root else { return [] }

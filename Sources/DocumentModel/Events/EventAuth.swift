@@ -4,6 +4,8 @@ public struct EventAuth: Hashable, Sendable {
         /// A function, or a client with an admin token.
         case serviceAccount = "service_account"
         case apiKey = "api_key"
+        /// As `serviceAccount` and `system`, in events of the Realtime Database, which have no other names for them.
+        case admin
         /// The host itself: a schedule, or an expired item that it deletes.
         case system
         /// A client without a token.

@@ -1,5 +1,6 @@
 import CommitPipeline
 package import DocumentModel
+import Synchronization
 
 /// The reads, each of which a reader answers from a snapshot, or the calling thread from the cache.
 extension DocumentStore {
@@ -10,8 +11,18 @@ extension DocumentStore {
         if consistency == .strong, context.policy == nil, let found = parts.cache.find(paths) {
             return completion(answer(found, context))
         }
-        submit(
-            GetRead(store: self, paths: paths, consistency: consistency, context: context, completion: completion))
+        let read = GetRead(
+            store: self, paths: paths, consistency: consistency, context: context, completion: completion)
+        if case .transaction(let id) = consistency, context.policy == nil {
+            let time = elapsed()
+            let hot = parts.transactions.withLock { $0.turnAhead(id, reading: paths, context, at: time) }
+            if !hot.isEmpty {
+                let job = TurnRead(read: read, transaction: id, hot: hot)
+                if !pipeline.submit(job, limit: pipeline.configuration.maxWaiting) { submit(read) }
+                return
+            }
+        }
+        submit(read)
     }
 
     private func answer(

@@ -40,8 +40,11 @@ package struct StoreConfiguration: Sendable {
     /// The bytes of documents that clients' decided commits may hold while they wait for the writer, of about three times
     /// as much memory. What is beyond is computed again by the writer.
     package var maxHeldBytes = 32 * 1024 * 1024
-    /// How long a retried transaction keeps its turn.
+    /// How long a transaction keeps its turn, and how long a read waits for one.
     package var turnLimit: Duration = .seconds(2)
+    /// How long a document stays hot after a conflict: until then, functions' transactions wait for their turn before they
+    /// read it, for `turnLimit` at most. Zero for no waiting.
+    package var hotTime: Duration = .seconds(2)
     /// How long, and how many, aborted transactions are remembered.
     package var ticketLifetime: Duration = .seconds(60)
     package var maxTickets = 10_000

@@ -87,6 +87,8 @@ struct OpenTransaction: Sendable {
     var due: Int64 = 0
     /// Whether it read something that was rolled back afterwards.
     var isLost = false
+    /// Whether it has had a turn, or has waited for one.
+    var hasTakenTurn = false
 }
 
 /// The record of an aborted transaction, for the transaction that retries it.

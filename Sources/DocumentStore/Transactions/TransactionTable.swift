@@ -27,10 +27,12 @@ struct TransactionTable: Sendable {
     /// Clients' transactions get no turn, but may still be rolled back after they were aborted. Kept separately, so
     /// that clients' tickets don't evict those of functions.
     private var clientTickets = RetryTickets()
+    private var hot: HotDocuments
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {
         self.configuration = configuration
+        hot = HotDocuments(time: configuration.hotTime)
         changes = RecentChanges(
             floor: version, maxCount: configuration.maxRecentChanges, maxBytes: configuration.maxRecentBytes)
     }
@@ -54,6 +56,7 @@ struct TransactionTable: Sendable {
             id: id, owner: context.owner, isClient: context.policy != nil, isReadOnly: isReadOnly, retried: retried,
             completion: context.completion, version: version, begun: now, used: now)
         transaction.due = dueSecond(of: transaction)
+        transaction.hasTakenTurn = retried != nil
         expiry.insert(id, at: transaction.due)
         if let owner = context.owner { openByOwner[owner, default: []].insert(id) }
         if isReadOnly { openReadOnly += 1 }
@@ -128,6 +131,7 @@ struct TransactionTable: Sendable {
                 open[id] = transaction
                 return .past(version)
             }
+            noteConflict(of: transaction, at: now)
             forget(transaction)
             issueTicket(for: transaction, at: now)
             throw reason
@@ -172,6 +176,34 @@ struct TransactionTable: Sendable {
                     + "try the transaction again")
         }
         return nil
+    }
+
+    // MARK: Hot documents
+
+    /// The documents for which a function's transaction waits before it reads them: those that are hot, if it has no turn
+    /// and hasn't waited yet. So it holds nothing that another one waits for.
+    mutating func turnAhead(
+        _ id: TransactionID, reading paths: [DocumentPath], _ context: OperationContext, at now: Duration
+    ) -> Set<DocumentPath> {
+        guard !hot.isEmpty, context.policy == nil, !context.retriesCommitsOnly, let transaction = open[id],
+            !transaction.isReadOnly, !transaction.hasTakenTurn, transaction.owner == context.owner
+        else { return [] }
+        let ahead = hot.hot(among: paths.lazy.filter { !transaction.reads.documents.contains($0) }, at: now)
+        if !ahead.isEmpty { open[id]?.hasTakenTurn = true }
+        return ahead
+    }
+
+    /// Transactions wait for a document: it stays hot.
+    mutating func noteWait(for paths: Set<DocumentPath>, at now: Duration) {
+        for path in paths { hot.note(path, at: now) }
+    }
+
+    /// What a transaction has read has changed.
+    mutating func noteConflict(of transaction: OpenTransaction, at now: Duration) {
+        guard !transaction.isClient, let version = transaction.version, version >= changes.floor,
+            let path = changes.changed(among: transaction.reads.documents, after: version)
+        else { return }
+        hot.note(path, at: now)
     }
 
     /// Whether a transaction may write, and nothing that it has read has changed since.

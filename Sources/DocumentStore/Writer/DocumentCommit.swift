@@ -68,7 +68,13 @@ final class DocumentCommit: CommitPart {
         if let transaction, !(writes.isEmpty && commit.effects.isEmpty && commit.parts.count == 1) {
             if transaction.isReadOnly { throw DocumentError.invalidArgument("a read-only transaction can't write") }
             // A read-only transaction has seen one state, and needs no validation beyond that.
-            if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }
+            let time = parts.elapsed()
+            let conflict = parts.transactions.withLock { table in
+                let conflict = table.conflict(of: transaction)
+                if conflict != nil { table.noteConflict(of: transaction, at: time) }
+                return conflict
+            }
+            if let conflict { throw conflict }
         }
         try checkPaths(in: commit)
         let time = Timestamp(microseconds: version)

@@ -55,19 +55,38 @@ final class TransactionTurns {
         }
     }
 
+    /// A transaction reads hot documents: it waits for its turn.
+    func wait(_ read: TurnRead) {
+        let time = parts.elapsed()
+        parts.transactions.withLock { $0.noteWait(for: read.hot, at: time) }
+        turns.join(read, until: time + parts.configuration.turnLimit)
+    }
+
     /// Answers the transactions whose turn has come, with the current state of what they had read.
     func startGranted(in batch: CommitBatch, _ catalog: IndexCatalog) throws {
-        while let (id, waiter) = turns.nextGranted() {
-            do {
-                try start(id, waiter, batch, catalog)
-            } catch {
-                turns.leave(id)
-                parts.transactions.withLock { table in
-                    _ = try? table.end(id, owner: waiter.begin.context.owner, at: parts.elapsed())
-                }
-                waiter.begin.fail(DocumentError(from: error))
-                if let error = error as? StorageError, error.kind != .damaged { throw error }
+        while let granted = turns.nextGranted() {
+            switch granted {
+            case .begin(let id, let waiter): try begin(id, waiter, batch, catalog)
+            case .read(let read):
+                turns.started(read, until: parts.elapsed() + parts.configuration.turnLimit)
+                if !read.perform(in: batch, catalog) { turns.leave(read.transaction) }
+            case .overdueRead(let read): _ = read.perform(in: batch, catalog)
             }
+        }
+    }
+
+    private func begin(
+        _ id: TransactionID, _ waiter: WriterTurns.Waiter, _ batch: CommitBatch, _ catalog: IndexCatalog
+    ) throws {
+        do {
+            try start(id, waiter, batch, catalog)
+        } catch {
+            turns.leave(id)
+            parts.transactions.withLock { table in
+                _ = try? table.end(id, owner: waiter.begin.context.owner, at: parts.elapsed())
+            }
+            waiter.begin.fail(DocumentError(from: error))
+            if let error = error as? StorageError, error.kind != .damaged { throw error }
         }
     }
 

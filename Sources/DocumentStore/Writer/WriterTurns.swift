@@ -12,6 +12,12 @@ struct WriterTurns {
         var deadline: Duration?
     }
 
+    /// A read of hot documents that is done when its transaction's turn comes, and at the latest at a deadline.
+    private struct WaitingRead {
+        var read: TurnRead
+        var deadline: Duration
+    }
+
     private struct Turn {
         var owner: UInt64?
         var reads: ReadSet
@@ -20,9 +26,12 @@ struct WriterTurns {
 
     private var queue = TurnQueue()
     private var waiters: [TransactionID: Waiter] = [:]
+    private var reads: [TransactionID: WaitingRead] = [:]
     private var turns: [TransactionID: Turn] = [:]
     /// Granted, but not answered yet.
     private var granted: [TransactionID] = []
+    /// Reads that have waited long enough.
+    private var overdue: [TurnRead] = []
     /// Answered in the open batch, and without an operation since.
     private var fresh: Set<TransactionID> = []
 
@@ -33,8 +42,9 @@ struct WriterTurns {
     /// How long the writer may sleep; nil for as long as there are no jobs.
     func timeout(at now: Duration) -> Duration? {
         // Left over from a batch that failed.
-        guard granted.isEmpty else { return .milliseconds(100) }
-        guard let first = turns.values.map(\.deadline).min() else { return nil }
+        guard granted.isEmpty, overdue.isEmpty else { return .milliseconds(100) }
+        let deadlines = [turns.values.map(\.deadline).min(), reads.values.map(\.deadline).min()]
+        guard let first = deadlines.compactMap(\.self).min() else { return nil }
         return max(first - now, .milliseconds(1))
     }
 
@@ -49,13 +59,34 @@ struct WriterTurns {
         perform(queue.continue(retrying, as: id, keys: waiter.reads.turnKeys))
     }
 
-    /// The next waiter whose turn has come.
-    mutating func nextGranted() -> (TransactionID, Waiter)? {
+    /// A transaction that holds no turn waits for one on the hot documents that it reads.
+    mutating func join(_ read: TurnRead, until deadline: Duration) {
+        guard reads[read.transaction] == nil else { return overdue.append(read) }
+        reads[read.transaction] = WaitingRead(read: read, deadline: deadline)
+        perform(queue.join(read.transaction, keys: Set(read.hot.map(TurnKey.document))))
+    }
+
+    /// What may go on now.
+    enum Granted {
+        case begin(TransactionID, Waiter)
+        case read(TurnRead)
+        /// Without a turn.
+        case overdueRead(TurnRead)
+    }
+
+    mutating func nextGranted() -> Granted? {
         while !granted.isEmpty {
             let id = granted.removeFirst()
-            if let waiter = waiters.removeValue(forKey: id) { return (id, waiter) }
+            if let waiter = waiters.removeValue(forKey: id) { return .begin(id, waiter) }
+            if let waiting = reads.removeValue(forKey: id) { return .read(waiting.read) }
         }
-        return nil
+        return overdue.popLast().map { .overdueRead($0) }
+    }
+
+    mutating func started(_ read: TurnRead, until deadline: Duration) {
+        turns[read.transaction] = Turn(
+            owner: read.read.context.owner, reads: ReadSet(documents: read.hot), deadline: deadline)
+        fresh.insert(read.transaction)
     }
 
     mutating func started(_ id: TransactionID, _ waiter: Waiter, until deadline: Duration) {
@@ -66,12 +97,15 @@ struct WriterTurns {
     mutating func leave(_ id: TransactionID) {
         turns[id] = nil
         fresh.remove(id)
+        // It fails by itself: its transaction has ended.
+        if let waiting = reads.removeValue(forKey: id) { overdue.append(waiting.read) }
         perform(queue.leave(id))
     }
 
-    /// Ends turns whose time limit has passed. Their transactions continue without a turn.
+    /// Ends turns whose time limit has passed, and waits that have been too long. Their transactions continue without a turn.
     mutating func expire(at now: Duration) {
         for id in turns.filter({ $0.value.deadline <= now }).keys { leave(id) }
+        for id in reads.filter({ $0.value.deadline <= now }).keys { leave(id) }
     }
 
     /// An owner is gone: refuses its waiting begins and frees its turns.
@@ -81,12 +115,14 @@ struct WriterTurns {
             leave(id)
             waiter.begin.fail(DocumentError(.cancelled, "the client of the transaction is gone"))
         }
+        for (id, waiting) in reads where waiting.read.read.context.owner == owner { leave(id) }
         for (id, turn) in turns where turn.owner == owner { leave(id) }
         for id in ended { leave(id) }
     }
 
     mutating func refuseAll(_ error: DocumentError) {
         for waiter in waiters.values { waiter.begin.fail(error) }
+        for read in reads.values.map(\.read) + overdue { read.fail(error) }
         self = WriterTurns()
     }
 

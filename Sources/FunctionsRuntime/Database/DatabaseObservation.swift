@@ -59,6 +59,8 @@ private final class Follower {
     private var node: RealtimeNode?
     private var isFirst = true
     private var waiting: [DataSnapshot] = []
+    /// Whether it has failed: what it missed is unknown, so that nothing can follow.
+    private var hasFailed = false
 
     init(_ query: DatabaseQuery, _ type: DataEventType) {
         self.query = query
@@ -73,10 +75,11 @@ private final class Follower {
 
     func next() async throws(DocumentError) -> DataSnapshot? {
         while waiting.isEmpty {
-            guard !Task.isCancelled else { return nil }
+            guard !Task.isCancelled, !hasFailed else { return nil }
             do {
                 try await advance()
             } catch {
+                hasFailed = true
                 // The invocation is over.
                 if error.code == .cancelled { return nil }
                 throw error

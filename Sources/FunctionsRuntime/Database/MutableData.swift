@@ -5,18 +5,26 @@ import WorkerProtocol
 
 /// What a transaction block sees, and changes.
 public final class MutableData {
-    private var node: RealtimeNode?
+    private var content: RealtimeWriteValue
+    private let before: RealtimeNode?
     private let path: RealtimePath
+    private let now: Timestamp
 
-    init(_ node: RealtimeNode?, at path: RealtimePath) {
-        self.node = node
+    init(_ node: RealtimeNode?, at path: RealtimePath, now: Timestamp) {
+        content = RealtimeWriteValue(node)
+        before = node
         self.path = path
+        self.now = now
     }
+
+    /// Server values as they would be if it were written now.
+    private var node: RealtimeNode? { content.resolved(now: now.microseconds / 1_000, existing: before) }
 
     /// The last key of the path; nil for the root.
     public var key: String? { path.keys.last?.string }
 
-    /// Without priorities; nil for nothing. A value that can't be set is noticed when the block returns.
+    /// Without priorities; nil for nothing. A value that can't be set is noticed when the block returns. Server values are
+    /// computed when it is written; until then one reads as the database would compute it now.
     public var value: JSONValue? {
         get { node.map { JSONValue($0, as: .plain) } }
         set { set(newValue) }
@@ -28,7 +36,7 @@ public final class MutableData {
     private func set(_ value: JSONValue?) {
         do {
             let json = try DatabaseReference.json(value)
-            node = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path)).resolved(now: 0, existing: nil)
+            content = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path))
             problem = nil
         } catch {
             problem = .invalidArgument("\(error)")
@@ -40,13 +48,14 @@ public final class MutableData {
         get { DataSnapshot(node, at: path).priority }
         set {
             switch newValue {
-            case nil, .null?: node?.priority = nil
-            case .string(let text)?: node?.priority = .string(text)
+            case nil, .null?: content.setPriority(nil)
+            case .string(let text)?: content.setPriority(.string(text))
             default:
                 guard let number = newValue?.doubleValue, number.isFinite else {
                     return problem = .invalidArgument("a priority is a number or a string")
                 }
-                node?.priority = .number(newValue?.intValue.map { RealtimeNumber(Int64($0)) } ?? RealtimeNumber(number))
+                content.setPriority(
+                    .number(newValue?.intValue.map { RealtimeNumber(Int64($0)) } ?? RealtimeNumber(number)))
             }
         }
     }
@@ -60,17 +69,20 @@ public final class MutableData {
 
     /// Replaces the value by an `Encodable` one.
     public func setValue(from value: some Encodable) throws {
-        let json = try DatabaseReference.json(of: value)
-        node = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path)).resolved(now: 0, existing: nil)
+        content = try RealtimeWriteValue(parsing: try DatabaseReference.json(of: value), at: RealtimeTarget(path))
+        problem = nil
     }
 
     public func hasChild(_ path: String) -> Bool { DataSnapshot(node, at: self.path).hasChild(path) }
     public var childrenCount: Int { node?.children.count ?? 0 }
 
+    /// Whether the database computes a part of it.
+    var hasServerValues: Bool { !content.serverValues.isEmpty }
+
     /// What the block leaves, as JSON with priorities.
     func json() throws(DocumentError) -> [UInt8] {
         if let problem { throw problem }
-        return node?.json(as: .export) ?? Array("null".utf8)
+        return content.json
     }
 }
 
@@ -108,12 +120,12 @@ extension DatabaseReference {
                 throw DatabaseAnswer.unexpected
             }
             let before = try query.snapshot(json)
-            let data = MutableData(before.node, at: before.path)
+            let data = MutableData(before.node, at: before.path, now: database.transport.now)
             guard try block(data).isSuccess else { return (false, before) }
             let after = try data.json()
             do throws(DocumentError) {
                 try await database.write(DatabaseRequest(.set, value: after, at: self, ifHash: hash))
-                return (true, try query.snapshot(after))
+                return (true, data.hasServerValues ? try await query.getData() : try query.snapshot(after))
             } catch {
                 guard error.code == .aborted else { throw error }
                 last = error

@@ -16,6 +16,9 @@ package protocol DocumentTransport: Sendable {
     /// The store's current time, from which delays are counted.
     var now: Timestamp { get }
 
+    /// Whether a transaction that writes can begin with its first read, because no earlier attempt may have done its work.
+    var beginsWithReads: Bool { get }
+
     /// Performs one operation.
     ///
     /// - Throws: The store's error. An implementation throws it, and never returns `.failed`.
@@ -24,6 +27,8 @@ package protocol DocumentTransport: Sendable {
 
 extension DocumentTransport {
     package var now: Timestamp { Timestamp(date: Date()) }
+
+    package var beginsWithReads: Bool { false }
 
     func get(
         _ paths: [DocumentPath], transaction: TransactionID? = nil

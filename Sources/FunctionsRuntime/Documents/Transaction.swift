@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 import Synchronization
 import UserModel
 import WorkerProtocol
@@ -11,11 +11,11 @@ import WorkerProtocol
 public final class Transaction: Sendable {
     /// The database, for referring to documents and queries.
     public let firestore: Firestore
-    package let id: TransactionID
     private let isReadOnly: Bool
     private let state: Mutex<State>
 
     private struct State {
+        var beginning: Beginning
         var phase = Phase.reading
         /// Tasks and events that the commit causes.
         var effects: [Effect] = []
@@ -27,6 +27,26 @@ public final class Transaction: Sendable {
         var lost: DocumentError?
         var documents: [DocumentPath: DocumentModel.Document?] = [:]
         var queries: [DocumentModel.Query: [DocumentModel.Document]] = [:]
+
+        init(beginning: Beginning) { self.beginning = beginning }
+
+        mutating func know(_ reads: [TransactionRead]) {
+            for read in reads {
+                switch read {
+                case .document(let path, let document): documents[path] = .some(document)
+                case .query(let query, let documents): queries[query] = documents
+                }
+            }
+        }
+    }
+
+    /// Whether the store knows the transaction.
+    private enum Beginning {
+        /// The first read begins it.
+        case notBegun
+        /// Reads wait until the first one has its answer.
+        case beginning([CheckedContinuation<Void, Never>])
+        case begun(TransactionID)
     }
 
     private enum Phase {
@@ -37,16 +57,81 @@ public final class Transaction: Sendable {
 
     init(firestore: Firestore, id: TransactionID, prefetched: [TransactionRead], isReadOnly: Bool = false) {
         self.firestore = firestore
-        self.id = id
         self.isReadOnly = isReadOnly
-        var state = State()
-        for read in prefetched {
-            switch read {
-            case .document(let path, let document): state.documents[path] = .some(document)
-            case .query(let query, let documents): state.queries[query] = documents
+        var state = State(beginning: .begun(id))
+        state.know(prefetched)
+        self.state = Mutex(state)
+    }
+
+    /// A transaction that its first read begins.
+    init(firestore: Firestore) {
+        self.firestore = firestore
+        isReadOnly = false
+        state = Mutex(State(beginning: .notBegun))
+    }
+
+    /// Nil if it hasn't read anything.
+    var id: TransactionID? {
+        state.withLock { state in
+            if case .begun(let id) = state.beginning { id } else { nil }
+        }
+    }
+
+    // MARK: Beginning
+
+    /// Begins the transaction, if it hasn't begun.
+    ///
+    /// - Parameter read: what is read with that; nil to begin it alone.
+    func begin(reading read: FirstRead? = nil) async throws(DocumentError) -> TransactionID {
+        while true {
+            if let id = await waitForBegin() { return id }
+            let isMine = state.withLock { state in
+                guard case .notBegun = state.beginning else { return false }
+                state.beginning = .beginning([])
+                return true
+            }
+            if !isMine { continue }
+            do throws(DocumentError) {
+                let request = read.map { DocumentRequest.beginReading($0) } ?? .begin(.readWrite(retrying: nil))
+                let response = try await remembering { () async throws(DocumentError) in
+                    try await firestore.transport.send(request)
+                }
+                guard case .began(let id, let prefetched) = response else { throw .unexpected(response, to: "begin") }
+                end(.begun(id), knowing: prefetched)
+                return id
+            } catch {
+                // Nothing has begun: the next read begins.
+                end(.notBegun)
+                throw error
             }
         }
-        self.state = Mutex(state)
+    }
+
+    /// Waits until the transaction has begun, if it begins.
+    ///
+    /// - Returns: nil if it hasn't begun.
+    func waitForBegin() async -> TransactionID? {
+        if let id { return id }
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                guard case .beginning(var waiting) = state.beginning else { return true }
+                waiting.append(continuation)
+                state.beginning = .beginning(waiting)
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+        return id
+    }
+
+    private func end(_ beginning: Beginning, knowing prefetched: [TransactionRead] = []) {
+        let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.know(prefetched)
+            defer { state.beginning = beginning }
+            if case .beginning(let waiting) = state.beginning { return waiting }
+            return []
+        }
+        for continuation in waiting { continuation.resume() }
     }
 
     /// What a transaction commits.
@@ -70,16 +155,27 @@ public final class Transaction: Sendable {
     // MARK: What reads and writes rest on
 
     func read(_ paths: [DocumentPath]) async throws(DocumentError) -> [DocumentModel.Document?] {
-        let known = try prepareRead { state in paths.map { state.documents[$0] } }
-        let missing = zip(paths, known).compactMap { $1 == nil ? $0 : nil }
+        func look() throws(DocumentError) -> (known: [DocumentModel.Document??], missing: [DocumentPath]) {
+            let known = try prepareRead { state in paths.map { state.documents[$0] } }
+            return (known, zip(paths, known).compactMap { $1 == nil ? $0 : nil })
+        }
+        var (known, missing) = try look()
         guard !missing.isEmpty else { return known.map { $0 ?? nil } }
+        let id = try await begin(reading: .documents(missing))
+        // Beginning may have read them.
+        (known, missing) = try look()
+        guard !missing.isEmpty else { return known.map { $0 ?? nil } }
+        let unknown = missing
         var fetched = try await remembering { () async throws(DocumentError) in
-            try await firestore.transport.get(missing, transaction: id).documents
+            try await firestore.transport.get(unknown, transaction: id).documents
         }[...]
         return known.map { $0 ?? fetched.popFirst() ?? nil }
     }
 
     func read(_ query: DocumentModel.Query) async throws(DocumentError) -> [DocumentModel.Document] {
+        if let known = try prepareRead({ state in state.queries[query] }) { return known }
+        let id = try await begin(reading: .query(query))
+        // Beginning may have read it.
         if let known = try prepareRead({ state in state.queries[query] }) { return known }
         return try await remembering { () async throws(DocumentError) in
             try await firestore.transport.query(query, transaction: id).documents
@@ -90,6 +186,7 @@ public final class Transaction: Sendable {
         _ query: DocumentModel.Query, _ fields: [DocumentModel.AggregateField]
     ) async throws(DocumentError) -> [Value] {
         try prepareRead { _ in }
+        let id = try await begin()
         return try await remembering { () async throws(DocumentError) in
             try await firestore.transport.aggregate(query, fields, transaction: id)
         }

@@ -63,17 +63,10 @@ package struct TransactionRunner: Sendable {
         _ body: (Transaction) async throws -> Result
     ) async throws -> Attempt<Result> {
         let transaction: Transaction
-        do {
-            let response = try await firestore.transport.send(.begin(options.mode(retrying: retrying)))
-            switch response {
-            case .began(let id, let prefetched):
-                transaction = Transaction(
-                    firestore: firestore, id: id, prefetched: prefetched, isReadOnly: options.readOnly != nil)
-            case .completed(let answer): return .ended(.completed(answer))
-            default: throw DocumentError.unexpected(response, to: "begin")
-            }
-        } catch let error as DocumentError where error.code == .aborted {
-            return .aborted(nil, error)
+        switch try await begin(retrying: retrying) {
+        case .begun(let begun): transaction = begun
+        case .completed(let answer): return .ended(.completed(answer))
+        case .aborted(let error): return .aborted(nil, error)
         }
 
         let result: Result
@@ -83,27 +76,59 @@ package struct TransactionRunner: Sendable {
             answer = try completing(result)
             try Task.checkCancellation()
         } catch {
+            // A read may be under way that the body didn't wait for.
+            _ = await transaction.waitForBegin()
             // The body may have caught or replaced the abort of one of its reads; the transaction recorded it.
             if let lost = transaction.end().lost { return .aborted(transaction.id, lost) }
             // The body may have failed because of what an earlier attempt has already done.
-            if let answer = await rollBack(transaction.id) { return .ended(.completed(answer)) }
+            if let id = transaction.id, let answer = await rollBack(id) { return .ended(.completed(answer)) }
             throw error
         }
 
+        _ = await transaction.waitForBegin()
         let end = transaction.end()
         if let lost = end.lost { return .aborted(transaction.id, lost) }
-        return try await commit(end, of: transaction.id, result: result, answer: answer)
+        return try await commit(end, of: transaction, result: result, answer: answer)
+    }
+
+    private enum Begin {
+        case begun(Transaction)
+        case completed([UInt8])
+        case aborted(DocumentError)
+    }
+
+    private func begin(retrying: TransactionID?) async throws -> Begin {
+        // What a transaction under an idempotency key has done before must be known before its body runs.
+        if retrying == nil, options.readOnly == nil, firestore.transport.beginsWithReads {
+            return .begun(Transaction(firestore: firestore))
+        }
+        do throws(DocumentError) {
+            let response = try await firestore.transport.send(.begin(options.mode(retrying: retrying)))
+            switch response {
+            case .began(let id, let prefetched):
+                return .begun(
+                    Transaction(
+                        firestore: firestore, id: id, prefetched: prefetched, isReadOnly: options.readOnly != nil))
+            case .completed(let answer): return .completed(answer)
+            default: throw .unexpected(response, to: "begin")
+            }
+        } catch {
+            guard error.code == .aborted else { throw error }
+            return .aborted(error)
+        }
     }
 
     private func commit<Result: Sendable>(
-        _ end: Transaction.End, of transaction: TransactionID, result: Result, answer: [UInt8]?
+        _ end: Transaction.End, of transaction: Transaction, result: Result, answer: [UInt8]?
     ) async throws -> Attempt<Result> {
         do {
+            // Without a read there is nothing that another transaction could change meanwhile.
             let request: DocumentRequest =
                 end.changes.isEmpty
-                ? .commit(end.writes, transaction: transaction, completing: answer, effects: end.effects)
+                ? .commit(end.writes, transaction: transaction.id, completing: answer, effects: end.effects)
                 : .commitAll(
-                    end.changes, end.writes, transaction: transaction, completing: answer, effects: end.effects)
+                    end.changes, end.writes, transaction: try await transaction.begin(), completing: answer,
+                    effects: end.effects)
             let response = try await firestore.transport.send(request)
             switch response {
             case .committed(let committed): return .ended(.committed(result, committed))
@@ -112,9 +137,9 @@ package struct TransactionRunner: Sendable {
             default: throw DocumentError.unexpected(response, to: "commit")
             }
         } catch let error as DocumentError where error.code == .aborted {
-            return .aborted(transaction, error, readsDatabase: !end.changes.database.expectations.isEmpty)
+            return .aborted(transaction.id, error, readsDatabase: !end.changes.database.expectations.isEmpty)
         } catch {
-            if let answer = await rollBack(transaction) { return .ended(.completed(answer)) }
+            if let id = transaction.id, let answer = await rollBack(id) { return .ended(.completed(answer)) }
             throw error
         }
     }

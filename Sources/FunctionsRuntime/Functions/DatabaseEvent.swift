@@ -45,8 +45,13 @@ public struct DatabaseEvent<Payload: Sendable>: FunctionInput {
 
     // MARK: Who
 
-    /// Who made the change.
-    public var auth: EventAuth { received.event.auth }
+    /// Who made the change: `appUser`, `admin`, `unauthenticated` or `unknown`.
+    public var auth: EventAuth {
+        switch received.event.auth.type {
+        case .serviceAccount, .apiKey, .system: EventAuth(.admin)
+        case .admin, .unauthenticated, .unknown, .appUser: received.event.auth
+        }
+    }
     public var authType: EventAuth.AuthType { auth.type }
     /// The user's id, if a user made the change.
     public var authID: String? { auth.id }

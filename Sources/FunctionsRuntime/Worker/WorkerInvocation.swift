@@ -11,6 +11,8 @@ final class WorkerInvocation: HandlerResultReceiver {
         var isCancelled = false
         var phase: Phase
         var nextOperation: UInt32 = 0
+        /// Whether an earlier call may have done its work.
+        var hasKey = false
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
     }
 
@@ -42,6 +44,7 @@ final class WorkerInvocation: HandlerResultReceiver {
     func start(
         _ function: Function, head: InvocationHead, body: ByteBuffer, onEnd: @escaping @Sendable () -> Void
     ) {
+        if head.hasHostedKey { state.withLock { $0.hasKey = true } }
         let logger = Logger(label: function.name) { InvocationLogHandler(label: $0, invocation: self) }
         let context = InvocationContext(
             head: head, body: body, deadline: .now + .milliseconds(Int64(head.timeLeft)),
@@ -115,7 +118,10 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     // MARK: Responses that the handler waits for
 
+    var hasKey: Bool { state.withLock { $0.hasKey } }
+
     func perform(_ request: DocumentRequest) async -> [UInt8] {
+        if case .claim = request { state.withLock { $0.hasKey = true } }
         await writer.waitForRoom()
         let bytes = request.encoded
         guard bytes.count <= DocumentRequest.maxBytes else {
@@ -147,6 +153,8 @@ final class WorkerInvocation: HandlerResultReceiver {
 struct LinkTransport: DocumentTransport {
     let invocation: WorkerInvocation
     let database: DatabaseID
+
+    var beginsWithReads: Bool { !invocation.hasKey }
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
         let bytes = await invocation.perform(request)

@@ -28,6 +28,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var held: HeldMemory?
     /// Messages whose requests aren't answered.
     private var heldRequests: HeldMemory?
+    private var heldListens: HeldMemory?
     private var mustFlush = false
     private var end = End.open
 
@@ -68,6 +69,7 @@ final class RealtimeConnection: @unchecked Sendable {
         session = RealtimeSession(id: key.session, opening, limits: loop.parts.limits)
         held = loop.parts.answers.map { HeldMemory($0, address: address) }
         heldRequests = loop.parts.bodies.map { HeldMemory($0, address: address) }
+        heldListens = loop.parts.listenMemory.map { HeldMemory($0, address: address) }
     }
 
     // MARK: Beginning and end
@@ -175,10 +177,22 @@ final class RealtimeConnection: @unchecked Sendable {
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
             case .setReading(let isReading): transport?.setReading(isReading)
             case .setTokenEnd(let time): setTokenEnd(time)
+            case .retry(let id, let pause):
+                later(within: .milliseconds(pause)) { $0.perform($0.session.retry(id)) }
             case .close: outbox.append(.end)
+            case .closeLater: later(within: loop.parts.port.overload) { $0.perform([.close]) }
             }
         }
         pump()
+    }
+
+    /// Waits for half the time at least. Many clients may have been refused at once, and must not come back at once.
+    private func later(within time: TimeAmount, _ body: @escaping (RealtimeConnection) -> Void) {
+        let pause = TimeAmount.nanoseconds(.random(in: time.nanoseconds / 2...time.nanoseconds))
+        loop.eventLoop.assumeIsolated().scheduleTask(in: pause) { [weak self] in
+            guard let self, case .open = self.end else { return }
+            body(self)
+        }
     }
 
     private func perform(
@@ -313,19 +327,21 @@ final class RealtimeConnection: @unchecked Sendable {
         if outbox.waitingPushBytes > loop.parts.limits.unreadPushBytes || !hold() { breakOff() }
     }
 
-    /// Counts the client's requests, and what waits for it, among what there is for all.
+    /// Counts the client's requests and listens, and what waits for it, among what there is for all.
     ///
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
         let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes
-        guard held?.adjust(to: unread, identify: { memoryHolder }) ?? true else { return false }
+        guard held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
+            heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true
+        else { return false }
         return heldRequests?.adjust(to: session.requestBytes, identify: { memoryHolder }) ?? true
     }
 
     /// Ends the connection at once. What its client was to be sent is lost; it comes back for it.
     private func breakOff() {
         transport?.abort()
-        finish("it takes what it is sent too slowly, or that can't be kept")
+        finish("it takes what it is sent too slowly, or needs more memory than it may have")
     }
 
     /// The client takes more.

@@ -37,8 +37,11 @@ final class RealtimeLoop: @unchecked Sendable {
     private static let slice = 64
     /// What is done before the messages are handed over.
     private static let batch = 32
-    /// An event loop reads its sockets only once no task is due, however many there were.
-    private static let pause = TimeAmount.microseconds(20)
+    /// An event loop reads its sockets only once no task is due, however many there were. A machine that is slow in doing
+    /// the work is slow in looking what is due, too: a part of the time that the work took is added.
+    private static func pause(after work: TimeAmount) -> TimeAmount {
+        max(.microseconds(20), .nanoseconds(work.nanoseconds / 16))
+    }
 
     init(eventLoop: any EventLoop, parts: RealtimeParts) {
         self.eventLoop = eventLoop
@@ -59,6 +62,7 @@ final class RealtimeLoop: @unchecked Sendable {
 
     private func drain() {
         isBatching = true
+        let start = NIODeadline.now()
         var items: [Item] = []
         var done = 0
         repeat {
@@ -79,7 +83,8 @@ final class RealtimeLoop: @unchecked Sendable {
             mailbox.isScheduled = !mailbox.turns.isEmpty
             return mailbox.turns.isEmpty
         }
-        if !isDone { eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.drain() } }
+        if isDone { return }
+        eventLoop.assumeIsolated().scheduleTask(in: Self.pause(after: .now() - start)) { self.drain() }
     }
 
     /// Hands over a connection's messages once the current work is done.

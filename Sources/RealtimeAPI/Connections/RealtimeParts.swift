@@ -32,6 +32,8 @@ package struct RealtimeParts: Sendable {
     package var bodies: MemoryBudget?
     /// The memory of what clients haven't read yet; nil for no bound.
     package var answers: MemoryBudget?
+    /// The memory of sessions' listens; nil for no bound. A session with up to 64 KiB doesn't count.
+    package var listenMemory: MemoryBudget?
     /// Where large bodies wait until they are whole; nil to keep them in memory.
     package var spool: Spool?
     /// Milliseconds since 1970.
@@ -51,7 +53,8 @@ package struct RealtimeParts: Sendable {
     package init(
         service: any RealtimeService, credentials: RealtimeCredentials, defaultDatabase: String? = nil,
         limits: RealtimeConnectionLimits = .init(), port: RealtimePortLimits = .init(),
-        bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil, spool: Spool? = nil,
+        bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil, listenMemory: MemoryBudget? = nil,
+        spool: Spool? = nil,
         refusal: @escaping @Sendable (HTTPRequestHead) -> Refusal? = { _ in nil },
         isForeign: @escaping @Sendable (HTTPRequestHead) -> Bool = { _ in false },
         address: @escaping @Sendable (SocketAddress?, HTTPHeaders) -> UInt64 = { _, _ in 0 },
@@ -64,6 +67,7 @@ package struct RealtimeParts: Sendable {
         self.port = port
         self.bodies = bodies
         self.answers = answers
+        self.listenMemory = listenMemory
         self.spool = spool
         self.refusal = refusal
         self.isForeign = isForeign
@@ -91,6 +95,8 @@ package struct RealtimePortLimits: Sendable {
     package var keepAlive = TimeAmount.seconds(30)
     /// How long the client of a WebSocket that ends has to close.
     package var closing = TimeAmount.seconds(5)
+    /// Until a connection closes whose requests find no room in the database, at most.
+    package var overload = TimeAmount.seconds(4)
 
     package init() {}
 }

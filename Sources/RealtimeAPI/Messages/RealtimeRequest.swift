@@ -30,6 +30,18 @@ struct ListenKey: Sendable {
     var queryText: [UInt8] = []
 }
 
+extension ListenKey {
+    /// About what a listen takes in memory. Its query is kept as the client wrote it and as it was read.
+    var bytes: Int {
+        path.keys.reduce(Self.listenBytes + 2 * queryText.count) { $0 + $1.string.utf8.count + Self.keyBytes }
+    }
+
+    /// What the session and the database keep for each listen.
+    private static let listenBytes = 1024
+    /// What a key takes beside its text.
+    private static let keyBytes = 64
+}
+
 extension ListenKey: Hashable {
     static func == (a: ListenKey, b: ListenKey) -> Bool { a.path == b.path && a.query == b.query && a.tag == b.tag }
 
@@ -56,6 +68,15 @@ extension RealtimeRequest {
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .unlisten,
             .onDisconnect, .endFormerSession, .invalid:
             .other
+        }
+    }
+
+    /// Whether the database may be asked again after it has failed. Not for a write: others under way would come before it, and
+    /// it may be durable nevertheless. A registration runs alone, and repeating one changes nothing unless it increments.
+    var mayBeRepeated: Bool {
+        switch self {
+        case .listen, .get, .onDisconnect: true
+        default: false
         }
     }
 }

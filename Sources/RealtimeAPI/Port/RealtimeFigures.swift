@@ -1,3 +1,5 @@
+import Sharing
+
 /// What the port's clients have open, and what they were sent since the start.
 struct RealtimeFigures: Hashable, Sendable {
     var sockets = 0
@@ -33,6 +35,23 @@ struct RealtimeFigures: Hashable, Sendable {
             all += family.text
         }
         return all
+    }
+}
+
+extension MemoryBudget {
+    /// The metrics of the memory of listens in the Prometheus format.
+    var listenMetrics: String {
+        let (used, peak) = figures
+        var text = ""
+        for (name, value, help) in [
+            ("listen_memory_bytes", used, "Memory of listens of connections with more than 64 KiB."),
+            ("listen_memory_bytes_peak", peak, "The most of it since the start."),
+        ] {
+            var family = MetricFamily(name, "gauge", help)
+            family.sample([:], value)
+            text += family.text
+        }
+        return text
     }
 }
 

@@ -26,7 +26,7 @@ package final class RealtimePort: Service {
             // A loop that has shut down has no clients.
             if let figures = try? await loop.eventLoop.submit({ loop.figures }).get() { sum += figures }
         }
-        return sum.text
+        return sum.text + (loops.first?.parts.listenMemory?.listenMetrics ?? "")
     }
 
     /// The number of the port.

@@ -195,7 +195,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func exchange(for head: HTTPRequestHead) -> any RESTExchange {
-        switch head.uri.prefix(while: { $0 != "?" }) {
+        let end = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")) ?? head.uri.endIndex
+        return switch head.uri[..<end] {
         case "/.ws": WebSocketUpgrade(head, self)
         case "/.lp": PollExchange(head, self)
         default: DataExchange(head, self)

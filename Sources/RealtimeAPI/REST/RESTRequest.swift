@@ -70,8 +70,8 @@ struct RESTRefusal: Error, Equatable {
 extension RESTRequest {
     init(_ head: HTTPRequestHead, defaultDatabase: String?) throws(RESTRefusal) {
         verb = try Self.verb(head)
-        let target = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let parameters = URLParameters(target.count > 1 ? target[1] : "") else {
+        let mark = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")) ?? head.uri.endIndex
+        guard let parameters = URLParameters(head.uri[mark...].dropFirst()) else {
             throw RESTRefusal(400, "The URL's parameters are not validly encoded.")
         }
         let host = head.headers.first(name: "Host")
@@ -79,7 +79,7 @@ extension RESTRequest {
             throw DatabaseName.missing
         }
         database = name
-        place = try Self.place(target.first ?? "")
+        place = try Self.place(head.uri[..<mark])
         isShallow = parameters["shallow"] == "true"
         do throws(RealtimeQueryError) {
             let query = try RealtimeQuery(parameters: parameters.all, isShallow: isShallow)
@@ -108,6 +108,10 @@ extension RESTRequest {
         wantsETag = head.headers.first(name: "X-Firebase-ETag")?.lowercased() == "true"
         ifMatch = Self.etag(head.headers.first(name: "if-match"))
         ifNoneMatch = Self.etag(head.headers.first(name: "if-none-match"))
+        // Without its condition, the write might replace what the client has never seen.
+        if ifMatch != nil, verb == .patch || verb == .post {
+            throw RESTRefusal(400, "The If-Match header is only supported with PUT and DELETE.")
+        }
     }
 
     private static func verb(_ head: HTTPRequestHead) throws(RESTRefusal) -> Verb {

@@ -12,15 +12,22 @@ struct URLParameters: Sendable {
     /// - Parameter query: the text after the question mark.
     /// - Returns: nil if it isn't validly percent-encoded, or has too many parameters.
     init?(_ query: Substring) {
-        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+        var query = query
+        guard let all = query.withUTF8({ Self.all(in: $0) }) else { return nil }
+        self.all = all
+    }
+
+    private static func all(in query: UnsafeBufferPointer<UInt8>) -> [(name: String, value: String)]? {
+        var all: [(name: String, value: String)] = []
+        for pair in query.split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            let value = end == pair.endIndex ? pair[end...] : pair[pair.index(after: end)...]
-            guard all.count < Self.maxCount,
+            guard all.count < maxCount,
                 let name = PercentEncoding.decoded(bytes: pair[..<end], plusIsSpace: true),
-                let value = PercentEncoding.decoded(bytes: value, plusIsSpace: true)
+                let value = PercentEncoding.decoded(bytes: pair[end...].dropFirst(), plusIsSpace: true)
             else { return nil }
             all.append((name, value))
         }
+        return all
     }
 
     /// The last of several values.

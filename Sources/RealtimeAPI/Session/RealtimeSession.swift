@@ -29,8 +29,12 @@ struct RealtimeSession {
         /// Calls ``RealtimeSession/tokenEnded()`` at a time, in seconds since 1970, instead of at an earlier given one; nil for
         /// never.
         case setTokenEnd(Int64?)
+        /// Calls ``RealtimeSession/retry(_:)`` after at most that many milliseconds.
+        case retry(OperationID, within: Int64)
         /// Closes once all before it is sent.
         case close
+        /// Closes after some seconds. Clients that have to come back don't all do so at once.
+        case closeLater
     }
 
     /// What the client opens its connection with.
@@ -67,6 +71,8 @@ struct RealtimeSession {
     private var listens: [ListenID: Listen] = [:]
     private var listenIDs: [ListenKey: ListenID] = [:]
     private var lastListenID: ListenID = 0
+    /// About what the listens take in memory.
+    private(set) var listenBytes = 0
     private(set) var isReading = true
     /// Whether so many answers wait for the client that no more of it is read.
     private var hasUnreadAnswers = false
@@ -100,8 +106,13 @@ struct RealtimeSession {
         let open = listens.keys.sorted()
         listens = [:]
         listenIDs = [:]
+        listenBytes = 0
         return open.map { .cancel($0) } + [.setTokenEnd(nil)]
     }
+
+    /// Ends the session without answers. A client that learns that the database is overloaded would give a listen up, or
+    /// undo a write, for good. Now it comes back with the hashes of what it has, and sends again what wasn't answered.
+    private mutating func leave() -> [Action] { end() + [.closeLater] }
 
     /// The time of the client's token is over.
     mutating func tokenEnded() -> [Action] {
@@ -156,6 +167,7 @@ struct RealtimeSession {
             begin(next, &actions)
             reply(&actions)
         }
+        guard !requests.mustEnd else { return actions + leave() }
         updateReading(&actions)
         return actions
     }
@@ -207,8 +219,20 @@ struct RealtimeSession {
             requests.remove(id)
             return []
         }
+        if case .failure(.unavailable) = answer {
+            if let pause = requests.postpone(id) { return [.retry(id, within: pause)] }
+            return goOn()
+        }
         guard requests.answer(id, answer) else { return [] }
         return goOn()
+    }
+
+    /// Begins a request again for which the database had no room.
+    mutating func retry(_ id: OperationID) -> [Action] {
+        guard !isClosed, let request = requests.resume(id) else { return [] }
+        guard case .listen(let key, let known) = request else { return [.perform(id, request, as: principal)] }
+        guard let listen = listenIDs[key] else { return [] }
+        return [.listen(listen, key, known, as: principal)]
     }
 
     private mutating func reply(_ actions: inout [Action]) {
@@ -279,12 +303,20 @@ struct RealtimeSession {
         lastListenID += 1
         listens[lastListenID] = .starting(id, key)
         listenIDs[key] = lastListenID
+        listenBytes += key.bytes
         actions.append(.listen(lastListenID, key, known, as: principal))
     }
 
-    private mutating func remove(_ id: ListenID, _ actions: inout [Action]) {
-        guard let listen = listens.removeValue(forKey: id) else { return }
+    @discardableResult
+    private mutating func forget(_ id: ListenID) -> Listen? {
+        guard let listen = listens.removeValue(forKey: id) else { return nil }
         listenIDs[listen.key] = nil
+        listenBytes -= listen.key.bytes
+        return listen
+    }
+
+    private mutating func remove(_ id: ListenID, _ actions: inout [Action]) {
+        guard let listen = forget(id) else { return }
         // Both were sent at once.
         if case .starting(let operation, _) = listen { requests.answer(operation, .listening(isIndexed: true)) }
         actions.append(.cancel(id))
@@ -298,16 +330,17 @@ struct RealtimeSession {
         case (.starting(let operation, let key), .began(let start)):
             listens[id] = .open(key)
             return data(start.data, key) + answered(operation, .listening(isIndexed: start.isIndexed))
-        case (.starting(let operation, let key), .ended(let error)):
-            listens[id] = nil
-            listenIDs[key] = nil
+        // It begins again.
+        case (.starting(let operation, _), .ended(.unavailable(let sentence))):
+            return answered(operation, .failure(.unavailable(sentence)))
+        case (.starting(let operation, _), .ended(let error)):
+            forget(id)
             return answered(operation, .failure(error))
         case (.open(let key), .ended(.permissionDenied)):
-            listens[id] = nil
-            listenIDs[key] = nil
+            forget(id)
             return [.send(ServerMessage.revoked(key))]
-        // The client would give a revoked listen up for good. Now it comes back with the hash of what it has.
-        case (.open, .ended): return end() + [.close]
+        // The client would give a revoked listen up for good.
+        case (.open, .ended): return leave()
         case (_, .push), (.open, .began): return []
         }
     }

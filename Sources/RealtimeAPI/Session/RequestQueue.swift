@@ -20,15 +20,32 @@ struct RequestQueue {
     }
 
     private struct Running {
+        enum State {
+            case underWay
+            /// The database had no room for the request, and is asked again after a time.
+            case postponed
+            /// The answer waits for those before it.
+            case answered(RequestAnswer)
+            /// The database couldn't perform the request. It isn't asked again, and the client gets no answer.
+            case failed
+        }
+
         var id: OperationID
         var number: Int64?
         var kind: RealtimeRequest.Kind
         var bytes: Int
         /// Whether the database holds the message's values until it has answered.
-        var isHeldByDatabase: Bool
-        /// Nil until the answer is known. It waits for those before it.
-        var answer: RequestAnswer?
+        var hasValues: Bool
+        /// What the database is asked again; nil for what it is asked once only.
+        var request: RealtimeRequest?
+        var attempts = 1
+        var state = State.underWay
+
+        var isHeldByDatabase: Bool { if case .underWay = state { hasValues } else { false } }
     }
+
+    /// The pauses before a request is begun again, in milliseconds: half a minute together.
+    private static let pauses: [Int64] = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]
 
     private let limits: RealtimeConnectionLimits
     private var waiting: Deque<Waiting> = []
@@ -36,6 +53,8 @@ struct RequestQueue {
     private var running: Deque<Running> = []
     private var runningBytes = 0
     private var lastID: OperationID = 0
+    /// Whether a request has failed. None is begun any more.
+    private var hasFailed = false
     /// Whether the client has to take earlier values before more is read for it.
     var isBackedUp = false
 
@@ -72,21 +91,21 @@ struct RequestQueue {
         waiting.removeFirst()
         waitingBytes -= next.bytes
         lastID += 1
-        let isHeldByDatabase: Bool
+        let hasValues: Bool
         switch next.request {
-        case .write, .onDisconnect: isHeldByDatabase = true
-        default: isHeldByDatabase = false
+        case .write, .onDisconnect: hasValues = true
+        default: hasValues = false
         }
         running.append(
             Running(
-                id: lastID, number: next.number, kind: next.request.kind, bytes: next.bytes,
-                isHeldByDatabase: isHeldByDatabase, answer: nil))
+                id: lastID, number: next.number, kind: next.request.kind, bytes: next.bytes, hasValues: hasValues,
+                request: next.request.mayBeRepeated ? next.request : nil))
         runningBytes += next.bytes
         return Started(id: lastID, number: next.number, request: next.request)
     }
 
     private func mayStart(_ kind: RealtimeRequest.Kind) -> Bool {
-        if isBackedUp, kind == .read { return false }
+        if hasFailed || isBackedUp && kind == .read { return false }
         guard let last = running.last else { return true }
         guard last.kind == kind else { return false }
         return switch kind {
@@ -100,13 +119,47 @@ struct RequestQueue {
     @discardableResult
     mutating func answer(_ id: OperationID, _ answer: RequestAnswer) -> Bool {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return false }
-        running[index].answer = answer
+        running[index].state = .answered(answer)
+        running[index].request = nil
         return true
     }
 
+    /// The database had no room for a request, or has failed.
+    ///
+    /// - Returns: within how many milliseconds it is begun again; nil if it isn't. Then those before it are still answered, no
+    ///   other is begun, and ``mustEnd`` becomes true.
+    mutating func postpone(_ id: OperationID) -> Int64? {
+        guard let index = running.firstIndex(where: { $0.id == id }), case .underWay = running[index].state else {
+            return nil
+        }
+        guard running[index].request != nil, running[index].attempts <= Self.pauses.count else {
+            running[index].state = .failed
+            running[index].request = nil
+            hasFailed = true
+            return nil
+        }
+        running[index].state = .postponed
+        running[index].attempts += 1
+        return Self.pauses[running[index].attempts - 2]
+    }
+
+    /// Begins a request again.
+    ///
+    /// - Returns: nil if it needn't be.
+    mutating func resume(_ id: OperationID) -> RealtimeRequest? {
+        guard let index = running.firstIndex(where: { $0.id == id }), case .postponed = running[index].state else {
+            return nil
+        }
+        running[index].state = .underWay
+        return running[index].request
+    }
+
+    /// Whether the request that would be answered next has no answer.
+    var mustEnd: Bool { if case .failed? = running.first?.state { true } else { false } }
+
     /// Takes the next answer that waits for no earlier one.
     mutating func takeAnswer() -> (number: Int64?, answer: RequestAnswer)? {
-        guard let first = running.first, let answer = first.answer else { return nil }
+        guard let first = running.first, case .answered(let answer) = first.state else { return nil }
         running.removeFirst()
         runningBytes -= first.bytes
         return (first.number, answer)
@@ -117,7 +170,7 @@ struct RequestQueue {
     mutating func end() {
         waiting = []
         waitingBytes = 0
-        running.removeAll { !$0.isHeldByDatabase || $0.answer != nil }
+        running.removeAll { !$0.isHeldByDatabase }
         runningBytes = running.reduce(0) { $0 + $1.bytes }
     }
 

@@ -11,6 +11,8 @@ final class StoreListening: RealtimeListening {
         /// Ends the store's listener; nil until it has begun.
         var cancel: (@Sendable () -> Void)?
         var isEnded = false
+        /// What the client has, which may be large; nil once the listen has begun.
+        var known: RealtimeListen.Known?
     }
 
     private let database: StoreRealtimeDatabase
@@ -27,9 +29,11 @@ final class StoreListening: RealtimeListening {
     ) {
         self.database = database
         self.client = client
-        self.listen = listen
         self.listener = listener
-        state = Mutex(State(principal: principal))
+        state = Mutex(State(principal: principal, known: listen.known))
+        var listen = listen
+        listen.known = nil
+        self.listen = listen
     }
 
     var path: RealtimePath { listen.path }
@@ -74,7 +78,7 @@ final class StoreListening: RealtimeListening {
         let error = database.missingIndex(listen.query, listen.path, state)
         if listen.requiresIndex, let error { return .failure(error) }
         let isIndexed = error == nil
-        if let known = listen.known {
+        if let known = self.state.withLock({ $0.known.take() }) {
             if try state.hash(at: listen.path, matching: listen.query) == known.hash {
                 return .success(RealtimeListenStart(.unchanged, isIndexed: isIndexed))
             }

@@ -9,6 +9,12 @@ extension StoreRealtimeDatabase {
 
     var coverage: DatabaseRulesCoverage? { rules.withLock { $0.coverage } }
 
+    /// Whether the rules name an index for a query. It may still have to be built.
+    func namesIndex(for query: RealtimeQuery, at path: RealtimePath) -> Bool {
+        guard let current = currentRules else { return false }
+        return current.hasIndex(for: DatabaseRulesQuery(query).order, at: path.keys.map(\.string))
+    }
+
     /// In development, decisions are counted, and refusals are logged with what the rules have seen.
     var observer: RulesObserver {
         guard shared.isDevelopment else {

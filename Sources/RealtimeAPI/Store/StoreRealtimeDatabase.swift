@@ -85,6 +85,10 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     /// All admins together, in long reads.
     private static let admins = UInt64.max
     private static let maxShortNodes = 1_000
+    /// A value of more nodes is stored beside other commits, before its own.
+    private static let maxCommittedNodes = 20_000
+    /// What a client may write at once with server values, or at several places.
+    private static let maxUpdatedNodes = 200_000
     /// What a short read may write. Whether a value has more is seen only when it is read.
     private static let maxShortBytes = 65_536
 
@@ -148,17 +152,18 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
             })
     }
 
-    /// Logs what the rules lack for a query.
+    /// Logs what the rules lack for a query. They lack nothing while an index that they name is built: the query looks at all
+    /// children then, within the bound on nodes.
     func missingIndex(
         _ query: RealtimeQuery?, _ path: RealtimePath, _ state: RealtimeSnapshot
     ) -> RealtimeServiceError? {
-        guard let query, !state.isIndexed(query, at: path) else { return nil }
+        guard let query, !state.isIndexed(query, at: path), !namesIndex(for: query, at: path) else { return nil }
         note(query, withoutIndexAt: path)
         return .query(.indexNotDefined(index: query.index.name, path: path))
     }
 
     func note(_ query: RealtimeQuery, withoutIndexAt path: RealtimePath) {
-        guard unindexed.insert(query, at: path) else { return }
+        guard !namesIndex(for: query, at: path), unindexed.insert(query, at: path) else { return }
         shared.logger.notice(
             "a query has no index: add \".indexOn\": \"\(query.index.name)\" at its path to the rules",
             metadata: ["database.name": "\(name)", "database.path": "\(path)"])
@@ -217,7 +222,16 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         let maxRows = write.staged == nil ? limit.rows : limit.stagedRows
         if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }
         if let staged = write.staged {
-            return self.write(write, staged, options, principal, client, completion)
+            return self.write(write, staged, at: client.writes.reserve(), options, principal, client, completion)
+        }
+        if write.nodeCount > Self.maxCommittedNodes {
+            if case .set(let target, let value, let hash) = write, !target.isPriority, value.serverValues.isEmpty {
+                return stage(value, at: target.path, ifHash: hash, options, principal, client, completion)
+            }
+            // All of it is one step of the writer, which others wait for.
+            guard principal.isAdmin || write.nodeCount <= Self.maxUpdatedNodes else {
+                return completion(.failure(.writeTooSlow))
+            }
         }
         var request = commit(write, as: principal)
         request.client = client.id
@@ -233,20 +247,35 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
             case .success(let committed):
                 var written = RealtimeWritten()
                 if options.wantsChanges { written.changes = committed.written }
-                if options.wantsHash, case .set(let target, _, _) = write {
-                    // That of this write, whatever has been written since.
-                    let node = committed.written.first?.node
-                    written.hash = target.isPriority ? nil : node?.hash ?? ""
+                guard options.wantsHash, case .set(let target, _, _) = write, !target.isPriority else {
+                    return finish(write, written, principal, client, completion)
                 }
-                guard !principal.isAdmin, write.hasIncrements, written.hash != nil || !written.changes.isEmpty else {
-                    return completion(.success(written))
+                // That of this write, whatever has been written since.
+                let (answer, node) = (written, committed.written.first?.node)
+                @Sendable func finishWithHash() {
+                    var answer = answer
+                    answer.hash = node?.hash ?? ""
+                    finish(write, answer, principal, client, completion)
                 }
-                // They tell what there was.
-                let answer = written
-                mayRead(write.targets.map(\.path), as: principal, for: client) { mayRead in
-                    completion(.success(mayRead ? answer : RealtimeWritten()))
+                if write.nodeCount > Self.maxShortNodes {
+                    shared.values.add { finishWithHash() }
+                } else {
+                    finishWithHash()
                 }
             }
+        }
+    }
+
+    private func finish(
+        _ write: RealtimeWrite, _ written: RealtimeWritten, _ principal: RealtimePrincipal, _ client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
+    ) {
+        guard !principal.isAdmin, write.hasIncrements, written.hash != nil || !written.changes.isEmpty else {
+            return completion(.success(written))
+        }
+        // They tell what there was.
+        mayRead(write.targets.map(\.path), as: principal, for: client) { mayRead in
+            completion(.success(mayRead ? written : RealtimeWritten()))
         }
     }
 
@@ -271,10 +300,40 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         }
     }
 
+    /// Stages a value that is in memory, and writes it.
+    private func stage(
+        _ value: RealtimeWriteValue, at path: RealtimePath, ifHash hash: String?, _ options: RealtimeWriteOptions,
+        _ principal: RealtimePrincipal, _ client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
+    ) {
+        let place = client.writes.reserve()
+        shared.values.add { [self] in
+            func fail(_ error: RealtimeServiceError) {
+                client.writes.submit(place) { completion(.failure(error)) }
+            }
+            let staging = value.json.withUnsafeBytes { json in
+                Result { () throws(RealtimeServiceError) in
+                    try stage(json, at: path, as: principal) { _ in options.cancellation?.isCancelled != true }
+                }
+            }
+            switch staging {
+            case .success(.value(let value)):
+                guard let staged = value.staged else { return fail(.failed("a large value has no nodes")) }
+                let write = RealtimeWrite.set(RealtimeTarget(path), value, ifHash: hash)
+                self.write(write, staged, at: place, options, principal, client, completion)
+            case .success(.invalid(let error)): fail(.failed("\(error)"))
+            case .success(.needsMemory): fail(.failed("a large value has server values"))
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+
     /// Writes a staged value.
+    ///
+    /// - Parameter place: the write's place among the client's.
     private func write(
-        _ write: RealtimeWrite, _ staged: StagedValue, _ options: RealtimeWriteOptions, _ principal: RealtimePrincipal,
-        _ client: RealtimeClient,
+        _ write: RealtimeWrite, _ staged: StagedValue, at place: Int, _ options: RealtimeWriteOptions,
+        _ principal: RealtimePrincipal, _ client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
         let caller = caller(principal, client) ?? Self.admins
@@ -284,7 +343,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         context.cancellation = options.cancellation
         let (request, operation) = (commit, context)
         @Sendable func fail(_ failure: RealtimeFailure) {
-            completion(.failure(RealtimeServiceError(failure, of: name)))
+            client.writes.submit(place) { [name] in
+                completion(.failure(RealtimeServiceError(failure, of: name)))
+            }
         }
         // First, so that nothing is read for a client that may not write.
         store.check(request, of: .clientCommit(caller)) { [self] result in
@@ -293,11 +354,10 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                 switch result {
                 case .failure(let failure): fail(failure)
                 case .success(let written):
-                    store.commit(request, in: operation, sequence: client.writes, of: .clientCommit(caller)) { result in
-                        switch result {
-                        case .failure(let failure): fail(failure)
-                        case .success: completion(.success(written))
-                        }
+                    store.commit(
+                        request, in: operation, sequence: client.writes, at: place, of: .clientCommit(caller)
+                    ) { [name] result in
+                        completion(result.map { _ in written }.mapError { RealtimeServiceError($0, of: name) })
                     }
                 }
             }

@@ -19,6 +19,8 @@ package final class StoreRealtimeService: RealtimeService {
         let unfinished = UnfinishedSessions()
         /// Writes down what clients register.
         let disconnects = LongWork("realtime.disconnects")
+        /// Stores large values, and hashes what isn't small.
+        let values = LongWork("realtime.values")
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
     }
@@ -49,18 +51,27 @@ package final class StoreRealtimeService: RealtimeService {
 
     /// Serves the databases and the rules that were kept by the host before.
     ///
+    /// To be called before ``serve(_:)``: a database that is served by the project's rules loses the indexes of those that were
+    /// uploaded for it, which are then rebuilt.
+    ///
     /// - Throws: `RealtimeFailure` if they can't be read.
     package func restore() async throws {
-        if shared.isDevelopment { add(try await shared.store.namespaces()) }
         for (name, source) in try await shared.store.settings(StoreRealtimeDatabase.rulesSetting) {
-            guard let database = state.withLock({ $0.databases[name] }) else { continue }
-            database.restore(source)
+            formerDatabase(name)?.restore(source)
         }
         for setting in RealtimeSetting.allCases {
             for (name, json) in try await shared.store.settings(setting.rawValue) {
-                state.withLock { $0.databases[name] }?.restore(setting, json)
+                formerDatabase(name)?.restore(setting, json)
             }
         }
+        if shared.isDevelopment { add(try await shared.store.namespaces()) }
+    }
+
+    /// A database of which the store has something. It needn't have data, only rules for instance.
+    ///
+    /// - Returns: nil if functions.json doesn't name it any more: nothing of it is served then.
+    private func formerDatabase(_ name: String) -> StoreRealtimeDatabase? {
+        shared.isDevelopment ? database(named: name) : state.withLock { $0.databases[name] }
     }
 
     /// The sessions that were open when the host ended, and have something registered for their end. To be asked before new
@@ -73,9 +84,7 @@ package final class StoreRealtimeService: RealtimeService {
 
     /// Runs what a client has registered for its disconnection. It is harmless if it has come back meanwhile: that has done it.
     package func end(_ session: RealtimeDisconnectSession) async {
-        let known = state.withLock { $0.databases[session.namespace] }
-        // Of those that functions.json doesn't name any more, nothing is served.
-        guard let database = known ?? (shared.isDevelopment ? database(named: session.namespace) : nil) else { return }
+        guard let database = formerDatabase(session.namespace) else { return }
         await withCheckedContinuation { continuation in
             database.endSession(session.session, of: nil) { continuation.resume() }
         }

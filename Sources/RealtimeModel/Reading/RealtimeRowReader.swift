@@ -124,7 +124,9 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
             guard scanner.take(UInt8(ascii: "}")) else { throw json(.missingMemberSeparator) }
             break
         }
-        if known.mayHaveRepeated(), let repeated = try repeatedKey(from: start) { throw error(.repeatedKey(repeated)) }
+        if known.mayHaveRepeated(), let repeated = try repeatedKey(from: start, among: known.count) {
+            throw error(.repeatedKey(repeated))
+        }
         if let value {
             guard known.isEmpty else { throw error(.valueBesideChildren) }
             guard let leaf = try own(value) else { return false }
@@ -160,46 +162,92 @@ package struct RealtimeRowReader<Receiver: RealtimeTextReceiver>: RealtimeTokenR
 
     // MARK: Repeated keys
 
-    /// The first key that the object at a position has twice.
-    private func repeatedKey(from start: Int) throws -> String? {
-        var scanner = scanner
-        scanner.position = start + 1
-        var keys: Set<String> = []
-        do throws(JSONError) {
-            while true {
-                scanner.skipSpace()
-                let key = try scanner.string()
-                if key.utf8.first != UInt8(ascii: "."), !keys.insert(key).inserted { return key }
-                scanner.skipSpace()
-                guard scanner.take(UInt8(ascii: ":")) else { return nil }
-                scanner.skipSpace()
-                try scanner.skipValue()
-                scanner.skipSpace()
-                guard scanner.take(UInt8(ascii: ",")) else { return nil }
-            }
-        } catch {
-            throw RealtimeError(error, at: RealtimePath(unchecked: self.keys))
+    /// The keys that are compared at a time.
+    private static var maxCompared: Int { 65_536 }
+
+    /// Reads the object that ends here again, and finds a key that it has twice: the first one, unless very many are
+    /// repeated.
+    ///
+    /// It holds a hash of 4 bytes for each key, and only those keys whose hash another key has too.
+    private mutating func repeatedKey(from start: Int, among count: Int) throws -> String? {
+        var hashes: [UInt32] = []
+        hashes.reserveCapacity(count)
+        try readKeysAgain(from: start) { key in
+            hashes.append(Self.shortHash(key))
+            return true
         }
+        hashes.sort()
+        var index = 1
+        while index < hashes.count {
+            var shared: Set<UInt32> = []
+            while index < hashes.count, shared.count < Self.maxCompared {
+                if hashes[index] == hashes[index - 1] { shared.insert(hashes[index]) }
+                index += 1
+            }
+            guard !shared.isEmpty else { return nil }
+            var compared: Set<RealtimeKey> = []
+            var repeated: String?
+            try readKeysAgain(from: start) { key in
+                guard shared.contains(Self.shortHash(key)), !compared.insert(key).inserted else { return true }
+                repeated = key.string
+                return false
+            }
+            if let repeated { return repeated }
+        }
+        return nil
+    }
+
+    private static func shortHash(_ key: RealtimeKey) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
+
+    /// Reads the keys without a dot of the object that ends here.
+    ///
+    /// - Parameter body: returns whether to go on.
+    private mutating func readKeysAgain(from start: Int, _ body: (RealtimeKey) -> Bool) throws {
+        let end = scanner.position
+        defer { scanner.position = end }
+        scanner.position = start + 1
+        var count = 0
+        repeat {
+            functions_step()
+            count += 1
+            if count % Self.nodesBetweenTellings == 0 { try receiver.advanced(to: end) }
+            scanner.skipSpace()
+            let text = try string()
+            try colon()
+            do throws(JSONError) { try scanner.skipValue() } catch {
+                throw RealtimeError(error, at: RealtimePath(unchecked: keys))
+            }
+            scanner.skipSpace()
+            guard text.utf8.first == UInt8(ascii: ".") || body(RealtimeKey(unchecked: text)) else { return }
+        } while scanner.take(UInt8(ascii: ","))
     }
 }
 
-/// The keys of an object while it is read, of which only hashes are kept.
-private struct KnownKeys {
-    private var hashes: [Int] = []
+/// The keys of an object while it is read.
+///
+/// Hashes of the first ones are kept, so that small objects needn't be read again to find a repeated key, and large ones
+/// take no memory for each key.
+struct KnownKeys {
+    static let maxHashes = 4_096
+
+    private(set) var count = 0
+    private(set) var hashes: [Int] = []
     private var last: RealtimeKey?
     private var isSorted = true
 
-    var isEmpty: Bool { hashes.isEmpty }
+    var isEmpty: Bool { count == 0 }
 
     mutating func append(_ key: RealtimeKey) {
         if isSorted, let last, RealtimeKey.compare(last, key) >= 0 { isSorted = false }
-        hashes.append(key.hashValue)
         last = key
+        count += 1
+        if count <= Self.maxHashes { hashes.append(key.hashValue) }
     }
 
-    /// Whether two hashes are the same. Keys that come in their order differ.
+    /// Whether two hashes are the same, or some weren't kept. Keys that come in their order differ.
     mutating func mayHaveRepeated() -> Bool {
         guard !isSorted else { return false }
+        guard count == hashes.count else { return true }
         hashes.sort()
         return zip(hashes, hashes.dropFirst()).contains { $0 == $1 }
     }

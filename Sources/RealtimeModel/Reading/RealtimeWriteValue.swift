@@ -11,7 +11,7 @@ package struct RealtimeWriteValue: Sendable {
 
     /// The value, with 0 in each place of a server value. Nil deletes.
     private var node: RealtimeNode?
-    package let serverValues: [Place]
+    package private(set) var serverValues: [Place]
     /// How many nodes the text had, about.
     package let nodeCount: Int
     /// A large value, which isn't in memory; it has no server values.
@@ -60,6 +60,12 @@ package struct RealtimeWriteValue: Sendable {
         var reader = RealtimeValueReader(scanner, at: target.path)
         defer { scanner = reader.scanner }
         self = target.isPriority ? try reader.priorityValue() : try reader.writeValue()
+    }
+
+    /// Replaces the value's priority.
+    package mutating func setPriority(_ priority: RealtimePriority?) {
+        node?.priority = priority
+        serverValues.removeAll { $0.target.isPriority && $0.target.path.isRoot }
     }
 
     /// Whether the write removes what exists.

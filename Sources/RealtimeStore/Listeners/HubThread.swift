@@ -93,9 +93,9 @@ final class HubThread: @unchecked Sendable {
             if let version, version > position { return waiting.append((version, job)) }
             updateGroups()
             completion()
-        case .decision(let place, let client, let isStale, let completion):
+        case .decision(let places, let stale, let client, let completion):
             updateGroups()
-            for answer in turns.decided(place, of: client, isStale: isStale, at: elapsed(), completion) { answer() }
+            for answer in turns.decided(places, stale: stale, of: client, at: elapsed(), completion) { answer() }
         case .add(let core): add(core)
         case .begin(let id, let beginning):
             if beginning.version > position { return waiting.append((beginning.version, job)) }

@@ -13,8 +13,9 @@ struct ListenReadJob<Initial: Sendable>: SnapshotJob {
     func run(on snapshot: Snapshot) {
         let result = Result { () throws -> (Initial, [RealtimeIndexEntry]?) in
             let state = try store.snapshot(of: core.namespace, in: snapshot)
-            let matches = try core.query.map { try state.matches(of: $0, at: core.path).entries }
-            return (try read(state), matches)
+            // First, so that a client that may not read learns nothing of how much there is.
+            let initial = try read(state)
+            return (initial, try core.query.map { try state.matches(of: $0, at: core.path).entries })
         }.mapError { RealtimeFailure(from: $0) }
         let version = snapshot.version
         snapshot.complete { begin(at: version, result) }

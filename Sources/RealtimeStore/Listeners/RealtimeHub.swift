@@ -10,7 +10,7 @@ enum HubJob: Sendable {
     /// An answer to a caller, which must not come before the effects of the commits up to a version.
     case completion(at: Int64?, @Sendable () -> Void)
     /// As a completion, of a conditional write by a client.
-    case decision(StaleTurns.Place, client: UInt64, isStale: Bool, @Sendable () -> Void)
+    case decision([StaleTurns.Place], stale: StaleTurns.Place?, client: UInt64, @Sendable () -> Void)
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
@@ -85,11 +85,12 @@ final class RealtimeHub: Sendable {
         if !jobs.put(.completion(at: version, completion)) { completion() }
     }
 
-    /// Calls back as ``complete(at:_:)`` does, and if the write is stale, when it is the client's turn to retry.
+    /// Calls back as ``complete(at:_:)`` does, and if one of the places is stale, when it is the client's turn to retry.
     func complete(
-        _ place: StaleTurns.Place, of client: UInt64, isStale: Bool, _ completion: @escaping @Sendable () -> Void
+        _ places: [StaleTurns.Place], stale: StaleTurns.Place?, of client: UInt64,
+        _ completion: @escaping @Sendable () -> Void
     ) {
-        if !jobs.put(.decision(place, client: client, isStale: isStale, completion)) { completion() }
+        if !jobs.put(.decision(places, stale: stale, client: client, completion)) { completion() }
     }
 
     /// The number of listeners.

@@ -22,7 +22,8 @@ struct StaleTurns {
         var deadline: Duration
         /// Whether the client was stale in its turn, because of a writer that takes no turns.
         var hasFailed = false
-        var waiting: [(client: UInt64, answer: Answer)] = []
+        /// One turn for each client, however many of its writes are stale.
+        var waiting: [(client: UInt64, answers: [Answer])] = []
         /// Answers to clients that have written during the turn.
         var written: [Answer] = []
     }
@@ -36,24 +37,43 @@ struct StaleTurns {
     /// When the next turn ends; nil if there is none.
     var nextDeadline: Duration? { queues.values.map(\.deadline).min() }
 
-    /// Called when a conditional write was decided.
+    /// Called when a conditional write, or a transaction that depends on several places, was decided.
     ///
-    /// - Parameter answer: answers its client.
+    /// - Parameters:
+    ///   - places: all that it depended on.
+    ///   - stale: the one that had changed; nil if it was written, or refused for another reason.
+    ///   - answer: answers its client.
     /// - Returns: the answers that are due.
     mutating func decided(
-        _ place: Place, of client: UInt64, isStale: Bool, at now: Duration, _ answer: @escaping Answer
+        _ places: [Place], stale: Place?, of client: UInt64, at now: Duration, _ answer: @escaping Answer
+    ) -> [Answer] {
+        // Its turns elsewhere are over.
+        let own = places.filter { $0 != stale && queues[$0]?.client == client }
+        let released = own.flatMap { next($0, at: now) }
+        if let stale { return released + isStale(stale, of: client, at: now, answer) }
+        guard own.isEmpty, let busy = places.first(where: { queues[$0] != nil }) else { return released + [answer] }
+        queues[busy]?.written.append(answer)
+        return []
+    }
+
+    private mutating func isStale(
+        _ place: Place, of client: UInt64, at now: Duration, _ answer: @escaping Answer
     ) -> [Answer] {
         guard var queue = queues[place] else {
-            if isStale { queues[place] = Queue(client: client, deadline: now + limit) }
+            queues[place] = Queue(client: client, deadline: now + limit)
             return [answer]
         }
         guard queue.client == client else {
-            if isStale { queue.waiting.append((client, answer)) } else { queue.written.append(answer) }
+            if let index = queue.waiting.firstIndex(where: { $0.client == client }) {
+                queue.waiting[index].answers.append(answer)
+            } else {
+                queue.waiting.append((client, [answer]))
+            }
             queues[place] = queue
             return []
         }
         // Once more, and no oftener: else a client could keep its turn.
-        guard isStale, !queue.hasFailed else { return next(place, at: now) + [answer] }
+        guard !queue.hasFailed else { return next(place, at: now) + [answer] }
         queue.hasFailed = true
         queue.deadline = now + limit
         queues[place] = queue
@@ -72,7 +92,7 @@ struct StaleTurns {
     /// - Returns: the answers that are due.
     mutating func removeAll() -> [Answer] {
         defer { queues = [:] }
-        return queues.values.flatMap { $0.written + $0.waiting.map(\.answer) }
+        return queues.values.flatMap { $0.written + $0.waiting.flatMap(\.answers) }
     }
 
     private mutating func next(_ place: Place, at now: Duration) -> [Answer] {
@@ -85,6 +105,6 @@ struct StaleTurns {
         queue.hasFailed = false
         queue.written = []
         queues[place] = queue
-        return [next.answer] + written
+        return next.answers + written
     }
 }

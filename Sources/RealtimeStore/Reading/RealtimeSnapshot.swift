@@ -116,7 +116,7 @@ package struct RealtimeSnapshot {
 }
 
 /// Bounds on what one read looks at.
-package struct RealtimeReadLimits: Sendable {
+package struct RealtimeReadLimits: Hashable, Sendable {
     /// The children that a query looks at.
     package var maxQueryNodes: Int
     /// The bytes of what is read, and of what a query looks at.

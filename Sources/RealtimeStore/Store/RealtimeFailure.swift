@@ -36,6 +36,9 @@ package struct RealtimeFailure: Error, Hashable, Sendable {
         self.message = message
     }
 
+    /// Whether a read was ended by its limits.
+    var isBeyondLimits: Bool { code == .tooLarge || code == .tooManyNodes }
+
     /// The failure for any error that an operation threw.
     package init(from error: any Error) {
         switch error {

@@ -63,16 +63,17 @@ package final class RealtimeStore: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
+    ///   - place: one that was reserved in it before; nil for the next.
     ///   - caller: whose turn the check waits for, and the comparison of hashes.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
     ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
     ///     ``RealtimeCommit/isAnsweredAtOnce``.
     package func commit(
         _ request: RealtimeCommit, in context: OperationContext = OperationContext(),
-        sequence: RealtimeWriteSequence? = nil, of caller: ReadCaller? = nil,
+        sequence: RealtimeWriteSequence? = nil, at place: Int? = nil, of caller: ReadCaller? = nil,
         completion: @escaping @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
     ) {
-        let place = sequence?.reserve()
+        let place = place ?? sequence?.reserve()
         @Sendable func submit(_ early: EarlyDecision?) {
             let job = RealtimeCommitJob(
                 request: request, early: early, context: context, kind: rows, completion: completion)
@@ -115,14 +116,16 @@ package final class RealtimeStore: Sendable {
     /// Writes as a part of a commit that has others too, such as a function's documents. Made on the writer's thread.
     package func part(_ request: RealtimeCommit) -> RealtimeCommitPart { RealtimeCommitPart(request, of: rows) }
 
-    /// Calls back with the outcome of a commit whose writes depend on what is at a target: if that has changed meanwhile, when
-    /// it is the client's turn to retry, so that it succeeds although many do the same.
+    /// Calls back with the outcome of a commit whose writes depend on what is at some paths: if one of them has changed
+    /// meanwhile, when it is the client's turn to retry, so that it succeeds although many do the same.
     package func complete(
-        _ isStale: Bool, at target: RealtimeTarget, in namespace: String, of client: UInt64,
+        _ paths: [RealtimePath], stale: RealtimePath?, in namespace: String, of client: UInt64,
         completion: @escaping @Sendable () -> Void
     ) {
-        hub.complete(
-            StaleTurns.Place(namespace: namespace, target: target), of: client, isStale: isStale, completion)
+        func place(_ path: RealtimePath) -> StaleTurns.Place {
+            StaleTurns.Place(namespace: namespace, target: RealtimeTarget(path))
+        }
+        hub.complete(paths.map(place), stale: stale.map(place), of: client, completion)
     }
 
     // MARK: States

@@ -25,26 +25,29 @@ struct CausedReferences {
     /// - Throws: `triggerLimit` if there are more, or larger ones, than one write may cause.
     func events(of changes: [RealtimeAppliedChange], by triggers: RealtimeTriggers) throws -> [CausedEvent] {
         var found = ChangedReferences(
-            triggers, in: namespace, before: before, after: after, limit: limits.maxFunctions)
+            triggers, in: namespace, before: before, after: after, maxNodes: limits.maxNodes)
         do {
             for change in changes { try found.add(change) }
-        } catch is TooManyReferences {
-            throw tooMany
+        } catch is TooManyNodes {
+            throw tooMuchToLookAt
         }
         var events: [CausedEvent] = []
         var (calls, bytes) = (0, 0)
         for (path, reference) in found.references.sorted(by: { $0.key < $1.key }) {
-            guard let event = try event(path, reference) else { continue }
+            let event = try event(path, reference, &bytes)
+            guard bytes <= limits.maxBytes else { throw tooLargeInAll }
+            guard let event else { continue }
             calls += event.receivers.count
             guard calls <= limits.maxFunctions else { throw tooMany }
-            if case .reference(let change) = event.content { bytes += change.bytes }
-            guard bytes <= limits.maxBytes else { throw tooLarge(path) }
             events.append(event)
         }
         return events
     }
 
-    private func event(_ path: RealtimePath, _ reference: ChangedReferences.Reference) throws -> CausedEvent? {
+    /// - Parameter bytes: those of the values that were read or kept are added to it.
+    private func event(
+        _ path: RealtimePath, _ reference: ChangedReferences.Reference, _ bytes: inout Int
+    ) throws -> CausedEvent? {
         let (existed, exists) = (try before.exists(at: path), try after.exists(at: path))
         let triggers = reference.triggers.filter { $0.kind.includes(existedBefore: existed, existsAfter: exists) }
         guard !triggers.isEmpty else { return nil }
@@ -53,7 +56,10 @@ struct CausedReferences {
             let old = existed ? try json(before, at: path) : nil
             if reference.mayBeEqual {
                 let new = exists ? try json(after, at: path) : nil
-                guard old != new else { return nil }
+                guard old != new else {
+                    bytes += 2 * (old?.count ?? 0)
+                    return nil
+                }
                 change = ReferenceChange(
                     instance: namespace, path: path.string, before: old,
                     settings: [ReferenceChange.Setting("", new)], existsAfter: exists)
@@ -66,6 +72,7 @@ struct CausedReferences {
             throw tooLarge(path)
         }
         guard change.bytes <= limits.maxEventBytes else { throw tooLarge(path) }
+        bytes += change.bytes
         let key = Array(namespace.utf8) + [0] + TreeKey.of(path)
         return CausedEvent(
             .reference(change),
@@ -91,6 +98,20 @@ struct CausedReferences {
         RealtimeFailure(.triggerLimit, "the write would call more than \(limits.maxFunctions) functions, the limit")
     }
 
+    private var tooMuchToLookAt: RealtimeFailure {
+        RealtimeFailure(
+            .triggerLimit,
+            "the patterns of functions match, or go through, more than \(limits.maxNodes) nodes that the write may "
+                + "change, the limit; divide the write")
+    }
+
+    private var tooLargeInAll: RealtimeFailure {
+        RealtimeFailure(
+            .triggerLimit,
+            "the values for the functions that the write would call have more than \(limits.maxBytes) bytes together, "
+                + "the limit; divide the write")
+    }
+
     private func tooLarge(_ path: RealtimePath) -> RealtimeFailure {
         RealtimeFailure(
             .triggerLimit,
@@ -102,13 +123,16 @@ struct CausedReferences {
 package struct TriggerLimits: Hashable, Sendable {
     package var maxFunctions: Int
     package var maxEventBytes: Int
-    /// Of all events together.
+    /// Of all events together, with the values that turn out to be equal.
     package var maxBytes: Int
+    /// The nodes that are looked at, with those that patterns go through.
+    package var maxNodes: Int
 
-    /// Firebase's: 1,000 functions for a write, 1 MiB for an event.
+    /// Firebase's: 1,000 functions for a write, 1 MiB for an event. The others are what the host can bear, while other
+    /// writers wait.
     package static let strict = TriggerLimits(
-        maxFunctions: 1_000, maxEventBytes: 1024 * 1024, maxBytes: 64 * 1024 * 1024)
-    /// Where `strictTriggerValidation` is off: what the host can bear, while other writers wait.
+        maxFunctions: 1_000, maxEventBytes: 1024 * 1024, maxBytes: 64 * 1024 * 1024, maxNodes: 50_000)
+    /// Where `strictTriggerValidation` is off.
     package static let lifted = TriggerLimits(
-        maxFunctions: 10_000, maxEventBytes: 16 * 1024 * 1024, maxBytes: 64 * 1024 * 1024)
+        maxFunctions: 10_000, maxEventBytes: 16 * 1024 * 1024, maxBytes: 64 * 1024 * 1024, maxNodes: 200_000)
 }

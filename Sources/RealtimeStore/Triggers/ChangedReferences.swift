@@ -17,78 +17,113 @@ struct ChangedReferences {
         var mayBeEqual = false
     }
 
-    private let triggers: RealtimeTriggers
-    private let namespace: String
+    /// Where the patterns begin.
+    private let roots: [RealtimeTriggers.Node]
     private let before: RealtimeSnapshot
     private let after: RealtimeSnapshot
-    /// The nodes that are found before the search ends.
-    private let limit: Int
+    /// The nodes that may still be looked at.
+    private var nodesLeft: Int
     private(set) var references: [RealtimePath: Reference] = [:]
 
     /// - Parameters:
     ///   - before: the state before the commit.
     ///   - after: the state that the whole commit leads to.
+    ///   - maxNodes: how many nodes are looked at, with those that patterns go through.
     init(
         _ triggers: RealtimeTriggers, in namespace: String, before: RealtimeSnapshot, after: RealtimeSnapshot,
-        limit: Int
+        maxNodes: Int
     ) {
-        self.triggers = triggers
-        self.namespace = namespace
+        roots = triggers.roots(in: namespace)
         self.before = before
         self.after = after
-        self.limit = limit
+        nodesLeft = maxNodes
     }
 
-    /// - Throws: ``TooManyReferences``, or an error of the store.
+    /// - Throws: ``TooManyNodes``, or an error of the store.
     mutating func add(_ applied: RealtimeAppliedChange) throws {
         let (change, extent) = (applied.change, applied.extent)
         let path = change.target.path
         var isUncertain = false
         if case .any = extent { isUncertain = true }
-        var nodes = [triggers.root]
+        var nodes = roots
         for depth in 0...path.depth {
             try note(path.prefix(depth), nodes, change, mayBeEqual: isUncertain)
             guard depth < path.depth else { break }
             nodes = nodes.after(path.keys[depth])
             guard !nodes.isEmpty else { return }
         }
-        guard nodes.hasMore, !change.target.isPriority else { return }
+        guard !change.target.isPriority else { return }
+        let walk = Walk(change, extent)
         switch extent {
-        case .created: try addCreated(change.node, at: path, nodes)
-        case .rows(let rows): try addDiffering(rows[...], change, at: path, TreeKey.of(path), nodes)
-        case .any: try addAny(change, at: path, nodes)
+        case .created: try addCreated(change.node, at: path, nodes, walk)
+        case .rows(let rows): try addDiffering(rows[...], at: path, TreeKey.of(path), nodes, walk)
+        case .any: try addAny(at: path, nodes, walk)
+        }
+    }
+
+    /// A change whose target's descendants are looked at.
+    private struct Walk {
+        let change: RealtimeChange
+        /// Nothing else can happen to a node below the target.
+        let kinds: Set<ChangeEventType>
+
+        init(_ change: RealtimeChange, _ extent: RealtimeAppliedChange.Extent) {
+            self.change = change
+            kinds =
+                if case .created = extent {
+                    [.created, .written]
+                } else if change.node == nil, change.staged == nil {
+                    [.deleted, .written]
+                } else {
+                    [.created, .updated, .deleted, .written]
+                }
+        }
+
+        var removesAll: Bool { change.node == nil && change.staged == nil }
+
+        /// What is set at a descendant of the target. A staged value's part stays where it is: the change says so by having
+        /// no node.
+        func part(at path: RealtimePath) -> RealtimeChange {
+            let relative = path.relative(to: change.target.path) ?? .root
+            var part = RealtimeChange(RealtimeTarget(path), change.node?[relative])
+            part.staged = change.staged
+            return part
         }
     }
 
     private mutating func note(
-        _ path: RealtimePath, _ nodes: [RealtimeTriggers.Node], _ change: RealtimeChange, mayBeEqual: Bool = false
+        _ path: RealtimePath, _ nodes: [RealtimeTriggers.Node], _ change: @autoclosure () -> RealtimeChange,
+        mayBeEqual: Bool = false
     ) throws {
-        let fitting = nodes.flatMap(\.triggers).filter { $0.instance.matches(namespace) }
-        guard !fitting.isEmpty else { return }
+        guard nodes.contains(where: { !$0.triggers.isEmpty }) else { return }
         var reference = references[path] ?? Reference(triggers: [], settings: [])
-        for trigger in fitting where !reference.triggers.contains(trigger) { reference.triggers.append(trigger) }
-        reference.settings.append(change)
+        for trigger in nodes.lazy.flatMap(\.triggers) where !reference.triggers.contains(trigger) {
+            reference.triggers.append(trigger)
+        }
+        reference.settings.append(change())
         if mayBeEqual { reference.mayBeEqual = true }
         references[path] = reference
-        if references.count > limit { throw TooManyReferences() }
+    }
+
+    private mutating func count(_ nodes: Int = 1) throws {
+        guard nodes <= nodesLeft else { throw TooManyNodes() }
+        nodesLeft -= nodes
     }
 
     /// All below a node that didn't exist.
     private mutating func addCreated(
-        _ node: RealtimeNode?, at path: RealtimePath, _ nodes: [RealtimeTriggers.Node]
+        _ node: RealtimeNode?, at path: RealtimePath, _ nodes: [RealtimeTriggers.Node], _ walk: Walk
     ) throws {
         guard let node else { return }
-        func children(_ visit: (RealtimeKey, RealtimeNode) throws -> Void) throws {
-            guard let keys = nodes.nextKeys else {
-                for child in node.children { try visit(child.key, child.node) }
-                return
-            }
-            for key in keys { if let child = node[key] { try visit(key, child) } }
+        func add(_ key: RealtimeKey, _ child: RealtimeNode, _ references: inout Self) throws {
+            try references.count()
+            let (path, nodes) = (path.child(key), nodes.after(key, walk.kinds))
+            try references.note(path, nodes, RealtimeChange(RealtimeTarget(path), child))
+            try references.addCreated(child, at: path, nodes, walk)
         }
-        try children { key, child in
-            let (path, nodes) = (path.child(key), nodes.after(key))
-            try note(path, nodes, RealtimeChange(RealtimeTarget(path), child))
-            if nodes.hasMore { try addCreated(child, at: path, nodes) }
+        switch nodes.nextKeys(walk.kinds) {
+        case .any: for child in node.children { try add(child.key, child.node, &self) }
+        case .some(let keys): for key in keys { if let child = node[key] { try add(key, child, &self) } }
         }
     }
 
@@ -98,9 +133,10 @@ struct ChangedReferences {
     ///   - rows: the paths of these rows, in their order.
     ///   - prefix: the node's path in bytes.
     private mutating func addDiffering(
-        _ rows: ArraySlice<[UInt8]>, _ change: RealtimeChange, at path: RealtimePath, _ prefix: [UInt8],
-        _ nodes: [RealtimeTriggers.Node]
+        _ rows: ArraySlice<[UInt8]>, at path: RealtimePath, _ prefix: [UInt8], _ nodes: [RealtimeTriggers.Node],
+        _ walk: Walk
     ) throws {
+        guard nodes.hasMore else { return }
         var rest = rows
         while let row = rest.first {
             // The node's own row.
@@ -112,43 +148,46 @@ struct ChangedReferences {
             let key = try reader.key()
             let childPrefix = Array(row[..<reader.position])
             let end = rest.firstIndex { !$0.starts(with: childPrefix) } ?? rest.endIndex
-            let (path, nodes) = (path.child(key), nodes.after(key))
+            let (path, nodes) = (path.child(key), nodes.after(key, walk.kinds))
             if !nodes.isEmpty {
-                let relative = path.relative(to: change.target.path) ?? .root
-                try note(path, nodes, RealtimeChange(RealtimeTarget(path), change.node?[relative]))
-                if nodes.hasMore { try addDiffering(rest[..<end], change, at: path, childPrefix, nodes) }
+                try count()
+                try note(path, nodes, walk.part(at: path))
+                try addDiffering(rest[..<end], at: path, childPrefix, nodes, walk)
             }
             rest = rest[end...]
         }
     }
 
     /// Those below a node whose old rows, or new ones, weren't looked at.
-    private mutating func addAny(
-        _ change: RealtimeChange, at path: RealtimePath, _ nodes: [RealtimeTriggers.Node]
-    ) throws {
-        for key in try keys(below: path, nodes) {
-            let (path, nodes) = (path.child(key), nodes.after(key))
-            let relative = path.relative(to: change.target.path) ?? .root
-            // A staged value's part stays where it is: the change says so by having no node.
-            var part = RealtimeChange(RealtimeTarget(path), change.node?[relative])
-            part.staged = change.staged
-            try note(path, nodes, part, mayBeEqual: true)
-            if nodes.hasMore { try addAny(change, at: path, nodes) }
+    private mutating func addAny(at path: RealtimePath, _ nodes: [RealtimeTriggers.Node], _ walk: Walk) throws {
+        for key in try keys(below: path, nodes, walk) {
+            let (path, nodes) = (path.child(key), nodes.after(key, walk.kinds))
+            try note(path, nodes, walk.part(at: path), mayBeEqual: true)
+            try addAny(at: path, nodes, walk)
         }
     }
 
     /// The keys of children, before or after, that the patterns go on with.
-    private func keys(below path: RealtimePath, _ nodes: [RealtimeTriggers.Node]) throws -> Set<RealtimeKey> {
-        guard let keys = nodes.nextKeys else {
-            var keys = Set(try before.childKeys(at: path, limit: limit + 1))
-            keys.formUnion(try after.childKeys(at: path, limit: limit + 1))
+    private mutating func keys(
+        below path: RealtimePath, _ nodes: [RealtimeTriggers.Node], _ walk: Walk
+    ) throws -> Set<RealtimeKey> {
+        switch nodes.nextKeys(walk.kinds) {
+        case .any:
+            var keys: Set<RealtimeKey> = []
+            for state in walk.removesAll ? [before] : [before, after] {
+                let found = try state.childKeys(at: path, limit: nodesLeft + 1)
+                try count(found.count)
+                keys.formUnion(found)
+            }
             return keys
-        }
-        return try keys.filter { key in
-            try before.exists(at: path.child(key)) || after.exists(at: path.child(key))
+        case .some(let keys):
+            try count(keys.count)
+            return try keys.filter { key in
+                try before.exists(at: path.child(key)) || after.exists(at: path.child(key))
+            }
         }
     }
 }
 
-/// More nodes have changed that functions are called for than one commit may have.
-struct TooManyReferences: Error {}
+/// More nodes would be looked at for a commit's events than may be.
+struct TooManyNodes: Error {}

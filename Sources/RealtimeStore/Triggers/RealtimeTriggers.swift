@@ -32,6 +32,11 @@ package struct RealtimeTriggers: Sendable {
         let any: Node?
         /// Those whose patterns end here.
         let triggers: [RealtimeTrigger]
+        /// The kinds of these, and of those whose patterns go on below.
+        let kinds: Set<ChangeEventType>
+
+        /// Whether patterns go on below.
+        var hasMore: Bool { any != nil || !literals.isEmpty }
 
         init(_ triggers: [RealtimeTrigger], depth: Int) {
             var literals: [RealtimeKey: [RealtimeTrigger]] = [:]
@@ -49,15 +54,21 @@ package struct RealtimeTriggers: Sendable {
             self.literals = literals.mapValues { Node($0, depth: depth + 1) }
             self.any = any.isEmpty ? nil : Node(any, depth: depth + 1)
             self.triggers = ending
+            kinds = Set(triggers.map(\.kind))
         }
-
-        /// Whether patterns go on below.
-        var hasMore: Bool { any != nil || !literals.isEmpty }
     }
 
-    let root: Node
+    /// One tree for all triggers of the same databases.
+    private let trees: [InstancePattern: Node]
 
-    package init(_ triggers: [RealtimeTrigger]) { root = Node(triggers, depth: 0) }
+    package init(_ triggers: [RealtimeTrigger]) {
+        trees = Dictionary(grouping: triggers, by: \.instance).mapValues { Node($0, depth: 0) }
+    }
+
+    /// Where the patterns of a database's triggers begin.
+    func roots(in namespace: String) -> [Node] {
+        trees.filter { $0.key.matches(namespace) }.map(\.value)
+    }
 
     /// Adds the triggers to the routes of events.
     package func add(to routes: inout EventRoutes) { routes.setTriggers(self, of: RealtimeRows.self) }
@@ -69,10 +80,26 @@ extension [RealtimeTriggers.Node] {
         flatMap { node in [node.literals[key], node.any].compactMap { $0 } }
     }
 
+    /// Where patterns of triggers of these kinds stand after one more key.
+    func after(_ key: RealtimeKey, _ kinds: Set<ChangeEventType>) -> [RealtimeTriggers.Node] {
+        after(key).filter { !$0.kinds.isDisjoint(with: kinds) }
+    }
+
     var hasMore: Bool { contains(where: \.hasMore) }
 
-    /// The keys that the patterns go on with; nil if any key does.
-    var nextKeys: Set<RealtimeKey>? {
-        contains { $0.any != nil } ? nil : Set(flatMap { $0.literals.keys })
+    /// The keys that patterns of triggers of these kinds go on with.
+    func nextKeys(_ kinds: Set<ChangeEventType>) -> NextKeys {
+        var keys: Set<RealtimeKey> = []
+        for node in self {
+            if let any = node.any, !any.kinds.isDisjoint(with: kinds) { return .any }
+            for (key, next) in node.literals where !next.kinds.isDisjoint(with: kinds) { keys.insert(key) }
+        }
+        return .some(keys)
     }
+}
+
+/// The keys that patterns go on with.
+enum NextKeys {
+    case any
+    case some(Set<RealtimeKey>)
 }

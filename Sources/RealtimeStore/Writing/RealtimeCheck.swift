@@ -56,7 +56,7 @@ struct EarlyCheckJob: SnapshotJob {
         do {
             try plan.apply(request.writes)
             if let check = request.check { try plan.check(check) }
-            try plan.compareHashes(request.writes)
+            try plan.compareHashes(request.writes, within: configuration.limits)
         } catch let error as RealtimeFailure {
             failure = error
         }

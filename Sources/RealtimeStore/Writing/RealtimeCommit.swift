@@ -7,6 +7,8 @@ package struct RealtimeCommit: Sendable {
     package var writes: [RealtimeWrite]
     /// What the writes depend on. If any of it has changed, the commit is refused as stale.
     package var expectations: [RealtimeExpectation] = []
+    /// Called with the path of an expectation for which the commit is refused, by the writer's thread.
+    package var onStale: @Sendable (RealtimePath) -> Void = { _ in }
     /// Decides whether they are allowed; nil for an admin.
     package var check: RealtimeCheck?
     /// Whether the check takes next to no time: then the writer makes it, and no reader has to make it before.

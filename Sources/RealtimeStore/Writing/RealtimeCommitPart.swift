@@ -53,7 +53,10 @@ package final class RealtimeCommitPart: CommitPart {
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
         var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
-        guard try request.expectations.allSatisfy({ try isMet($0, in: plan) }) else { return try refuse(.stale) }
+        for expectation in request.expectations where try !isMet(expectation, in: plan) {
+            request.onStale(expectation.path)
+            return try refuse(.stale)
+        }
         if let early, isValid(early) {
             if let failure = early.failure { return try refuse(failure) }
             if early.isStale { return try refuse(.stale) }
@@ -64,7 +67,8 @@ package final class RealtimeCommitPart: CommitPart {
                 do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
             }
             // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
-            try plan.compareHashes(request.writes)
+            try plan.compareHashes(
+                request.writes, within: early == nil ? kind.configuration.limits : kind.configuration.writerLimits)
             if plan.isStale { return try refuse(.stale) }
         }
         if let limit = request.maxRows, plan.changes.count > limit {
@@ -85,7 +89,7 @@ package final class RealtimeCommitPart: CommitPart {
         let notes = ReadNotes()
         notes.add(TreeKey.subtree(TreeKey.of(expectation.path)), pathsOnly: false)
         guard kind.recent.mayHaveChanged(notes, in: request.namespace, after: expectation.version) else { return true }
-        return try plan.before.hash(at: expectation.path, matching: expectation.query) == expectation.hash
+        return try plan.isUnchanged(expectation, within: kind.configuration.writerLimits)
     }
 
     private func isValid(_ early: EarlyDecision) -> Bool {
@@ -153,10 +157,10 @@ struct RealtimeCommitJob: CommitJob {
             if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake { return completion(result) }
             return kind.hub.complete { [completion] in completion(result) }
         }
-        var isStale = false
-        if case .failure(.stale) = result { isStale = true }
         let place = StaleTurns.Place(namespace: request.namespace, target: target)
-        kind.hub.complete(place, of: client, isStale: isStale) { [completion] in completion(result) }
+        var stale: StaleTurns.Place?
+        if case .failure(.stale) = result { stale = place }
+        kind.hub.complete([place], stale: stale, of: client) { [completion] in completion(result) }
     }
 
     func fail(_ error: DocumentError) {

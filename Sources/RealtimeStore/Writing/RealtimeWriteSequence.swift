@@ -15,8 +15,8 @@ package final class RealtimeWriteSequence: Sendable {
 
     package init() {}
 
-    /// A place for a write, after all that have one.
-    func reserve() -> Int {
+    /// A place for a write, after all that have one. Something must be submitted at it.
+    package func reserve() -> Int {
         state.withLock { state in
             state.next += 1
             return state.next - 1
@@ -24,7 +24,7 @@ package final class RealtimeWriteSequence: Sendable {
     }
 
     /// Submits a write once those before it have been submitted.
-    func submit(_ number: Int, _ submit: @escaping @Sendable () -> Void) {
+    package func submit(_ number: Int, _ submit: @escaping @Sendable () -> Void) {
         let isFirst = state.withLock { state in
             state.ready[number] = submit
             // Else the thread that is submitting takes it.

@@ -47,10 +47,23 @@ struct WritePlan {
     }
 
     /// The state with the writes so far.
-    private var after: RealtimeSnapshot {
+    private var after: RealtimeSnapshot { after(configuration.limits) }
+
+    private func after(_ limits: RealtimeReadLimits) -> RealtimeSnapshot {
         var rows = editor.rows
         rows.notes = notes
-        return RealtimeSnapshot(rows, indexes: indexes, limits: configuration.limits, version: version)
+        return RealtimeSnapshot(rows, indexes: indexes, limits: limits, version: version)
+    }
+
+    /// Whether a query still finds, or a node still is, what has this hash. What is too much for the limits isn't looked at:
+    /// then it isn't.
+    func isUnchanged(_ expectation: RealtimeExpectation, within limits: RealtimeReadLimits) throws -> Bool {
+        let before = RealtimeSnapshot(base, indexes: indexes, limits: limits, version: version)
+        do {
+            return try before.hash(at: expectation.path, matching: expectation.query) == expectation.hash
+        } catch let failure as RealtimeFailure where failure.isBeyondLimits {
+            return false
+        }
     }
 
     /// Adds writes, each of which sees what the ones before have changed.
@@ -66,16 +79,25 @@ struct WritePlan {
         }
     }
 
-    /// Compares the hashes of conditional writes, each with what exists before it.
-    mutating func compareHashes(_ writes: [RealtimeWrite]) throws {
+    /// Compares the hashes of conditional writes, each with what exists before it. What is too much for the limits counts as
+    /// changed.
+    mutating func compareHashes(_ writes: [RealtimeWrite], within limits: RealtimeReadLimits) throws {
         guard writes.contains(where: \.isConditional) else { return }
         var plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
         for (index, write) in writes.enumerated() {
-            if case .set(let target, _, let hash?) = write, try plan.after.hash(at: target) != hash {
+            if case .set(let target, _, let hash?) = write, try !plan.has(hash, at: target, within: limits) {
                 isStale = true
                 return
             }
             if index < writes.count - 1 { try plan.apply([write]) }
+        }
+    }
+
+    private func has(_ hash: String, at target: RealtimeTarget, within limits: RealtimeReadLimits) throws -> Bool {
+        do {
+            return try after(limits).hash(at: target) == hash
+        } catch let failure as RealtimeFailure where failure.isBeyondLimits && limits != configuration.limits {
+            return false
         }
     }
 

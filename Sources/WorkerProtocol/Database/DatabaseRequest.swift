@@ -17,8 +17,13 @@ package struct DatabaseRequest: Hashable, Sendable {
         /// Ends an observation.
         case end
 
-        /// Whether it changes nothing, so that it can be repeated.
-        package var isRead: Bool { self == .get }
+        package var purpose: DocumentRequest.Purpose {
+            switch self {
+            case .get: .read
+            case .set, .update, .observe, .end: .write
+            case .next: .wait
+            }
+        }
     }
 
     package var operation: Operation

@@ -13,8 +13,13 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
         case .read: 256 * 1024
         case .begin: 16 * 1024
         case .write: 64 * 1024
+        // What it waits for is bounded elsewhere, and takes its bytes when it comes.
+        case .wait: 256
         }
     }
+
+    /// What was observed has room up to this size, since it can't be asked for again.
+    private static let smallChanges = 64 * 1024
 
     /// A request of more bytes is large: it is decoded elsewhere than on a loop.
     static let largeRequest = 64 * 1024
@@ -77,7 +82,10 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
     func decoded(_ decoded: BoundedRequest) -> Bool {
         let bytes = decoded.bytes
         (requestBytes, answerBytes, isShort) = (bytes, 0, false)
-        if case .get(let paths, _) = decoded.request { hasOneDocument = paths.count == 1 }
+        switch decoded.request {
+        case .get(let paths, _), .beginReading(.documents(let paths)): hasOneDocument = paths.count == 1
+        default: break
+        }
         let reserved = Self.reserved(purpose)
         if !hasLargest, bytes + reserved / 2 > held {
             let more = min(bytes + reserved, account.largest)
@@ -87,7 +95,7 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
             }
             held = max(held, more)
         }
-        if purpose == .write || hasLargest { request = [] }
+        if purpose == .write || purpose == .wait || hasLargest { request = [] }
         return true
     }
 
@@ -120,7 +128,8 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
         }
         switch response {
         case .users where purpose != .read: return bytes
-        // The observation goes on without them, so the function must begin another one.
+        case .database(.changes) where bytes.count <= Self.smallChanges: return bytes
+        // The function must begin another observation.
         case .database(.changes): return DocumentResponse.failed(Self.noRoom).encoded
         case .database where purpose != .read: return bytes
         case .users, .database, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,

@@ -14,7 +14,7 @@ struct ListenerBoundsTests {
     }
 
     @Test func aClientHasItsShareOfListeners() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxListenersPerClient = 2
         try await withStore(configuration: configuration) { test in
             let target = ListenTarget.query(Query(collectionID: "c"))
@@ -35,7 +35,7 @@ struct ListenerBoundsTests {
     }
 
     @Test func theListenerWithMostUnreadStartsOverWhereAllTogetherHoldTooMuch() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxUnreadBytes = 20_000
         try await withStore(configuration: configuration) { test in
             let quiet = try test.store.listen(to: .query(Query(collectionID: "quiet")))
@@ -65,7 +65,7 @@ struct ListenerBoundsTests {
     }
 
     @Test func windowsHaveABoundPerClientAndInAll() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxWindowBytes = 10_000
         configuration.maxWindowBytesPerClient = 5_000
         try await withStore(configuration: configuration) { test in
@@ -99,7 +99,7 @@ struct ListenerBoundsTests {
     }
 
     @Test func aWindowThatGrowsBeyondTheBoundEnds() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxWindowBytes = 6_000
         try await withStore(configuration: configuration) { test in
             var query = Query(collectionID: "c")
@@ -138,7 +138,7 @@ struct ListenerBoundsTests {
             for n in 0..<4 {
                 last = try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1000))]).commitTime
             }
-            var configuration = StoreConfiguration()
+            var configuration = TestStore.configuration
             configuration.maxUnreadBytes = 6000
             let store = try DocumentStore(engine: engine, now: test.clock.timestamp, configuration: configuration)
             let session = SnapshotSession(try engine.makeReadSession())
@@ -209,7 +209,7 @@ struct ListenerBoundsTests {
     }
 
     @Test func aListenerThatIsReadAgainTooLongStartsOver() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRefillTime = .milliseconds(10)
         // Time passes each time the clock is read.
         let passed = Mutex<Duration>(.zero)
@@ -295,7 +295,7 @@ struct ListenerBoundsTests {
 
     /// A refill that is refused for another reason isn't taken for one that took too long, however long it took.
     @Test func aWindowThatIsTooLargeToReadAgainFails() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRefillTime = .milliseconds(25)
         configuration.maxReadBytes = 100_000
         // Time passes each time the clock is read.

@@ -62,7 +62,7 @@ struct ListenerTests {
     }
 
     @Test func aListenerThatIsNotReadIsToldToStartOver() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxListenerEvents = 3
         try await withStore(configuration: configuration) { test in
             let listener = try test.store.listen(to: .query(Query(collectionID: "c")))
@@ -95,7 +95,7 @@ struct ListenerTests {
     }
 
     @Test func tooManyListenersAreRefusedAndSoAreWrongQueries() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxListeners = 1
         let test = try TestStore(configuration: configuration)
         var query = Query(collectionID: "c")
@@ -134,7 +134,7 @@ struct ListenerTests {
             #expect(await refusal { _ = try await again.next() }?.code == .permissionDenied)
             let list = try test.store.listen(to: .query(Query(collectionID: "a")), in: context)
             #expect(await refusal { _ = try await list.next() }?.code == .permissionDenied)
-            #expect(test.store.listeners.count == 0)
+            #expect(test.store.listeners.figures.listeners == 0)
         }
     }
 

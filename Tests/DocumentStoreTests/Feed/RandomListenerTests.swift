@@ -21,7 +21,7 @@ struct RandomListenerTests {
 
     @Test(arguments: cases)
     private func resultsAreThoseOfTheirTimes(run: Case) async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxListenerBacklog = run.backlog
         try await withStore(run.kind, configuration: configuration) { test in
             var generator = SeededGenerator(seed: run.seed)

@@ -27,7 +27,8 @@ struct HistoryTests {
     }
 
     private func open(
-        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: StoreConfiguration = StoreConfiguration(),
+        _ engine: any StorageEngine, _ clock: ManualClock,
+        _ configuration: StoreConfiguration = TestStore.configuration,
         _ commits: CommitConfiguration = CommitConfiguration()
     ) throws -> DocumentStore {
         let store = try DocumentStore(
@@ -67,7 +68,7 @@ struct HistoryTests {
         var commits = CommitConfiguration()
         commits.maxHistoryBytes = 20_000
         for _ in 0..<2 {
-            let store = try open(engine, clock, StoreConfiguration(), commits)
+            let store = try open(engine, clock, TestStore.configuration, commits)
             for n in 0..<100 {
                 // After the second for which versions are kept.
                 clock.advance(seconds: 2)
@@ -102,7 +103,7 @@ struct HistoryTests {
     /// Read-only transactions keep what they see, up to twice what the log may have.
     @Test func openReadsAreSpared() async throws {
         let (engine, clock) = (MemoryEngine(), ManualClock())
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         var commits = CommitConfiguration()
         commits.maxHistoryBytes = 3000
         configuration.transactionIdle = .seconds(10_000)

@@ -40,7 +40,7 @@ struct PastReadTests {
     /// However much of what was changed is remembered.
     @Test(arguments: EngineKind.allCases, [0, 20, 50_000])
     func everyEarlierStateIsReadExactly(kind: EngineKind, remembered: Int) async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRecentChanges = remembered
         try await withStore(kind, configuration: configuration) { test in
             var generator = SeededGenerator(seed: 11)
@@ -153,7 +153,7 @@ struct PastReadTests {
     private func readGone(remembering: Int, _ body: (DocumentView, [DocumentPath], CountingReader) throws -> Void)
         async throws
     {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRecentChanges = remembering
         let engine = MemoryEngine()
         try await withStore(engine: engine, configuration: configuration) { test in
@@ -258,7 +258,7 @@ struct PastReadTests {
 
     /// More happens than is kept for validation, and the log is deleted only once nothing reads it.
     @Test func aReadOnlyTransactionOutlivesWhatIsForgotten() async throws {
-        var configuration = StoreConfiguration()
+        var configuration = TestStore.configuration
         configuration.maxRecentChanges = 3
         var commits = CommitConfiguration()
         commits.historyRetention = .seconds(1)

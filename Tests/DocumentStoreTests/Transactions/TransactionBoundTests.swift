@@ -8,7 +8,7 @@ struct TransactionBoundTests {
         func check(_ access: Access, in view: AccessView) {}
     }
 
-    private var configuration = StoreConfiguration()
+    private var configuration = TestStore.configuration
 
     private func client(_ owner: UInt64) -> OperationContext { OperationContext(owner: owner, policy: AllowAll()) }
 

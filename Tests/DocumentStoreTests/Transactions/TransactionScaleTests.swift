@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 struct TransactionScaleTests {
-    private let configuration = StoreConfiguration()
+    private let configuration = TestStore.configuration
 
     private func change(_ path: String, _ version: Int64) throws -> RecentChanges.Entry {
         let time = Timestamp(microseconds: version)

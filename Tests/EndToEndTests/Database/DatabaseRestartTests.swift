@@ -9,9 +9,15 @@ import Testing
     private static func serving(
         disconnectSeconds: Int, _ body: (MortalHost) async throws -> Void
     ) async throws {
+        try await serving({ try await MortalHost.withDatabasePort(disconnectSeconds: disconnectSeconds) }, body)
+    }
+
+    private static func serving(
+        _ start: () async throws -> MortalHost, _ body: (MortalHost) async throws -> Void
+    ) async throws {
         await HostSlots.take()
         defer { HostSlots.release() }
-        let host = try await MortalHost.withDatabasePort(disconnectSeconds: disconnectSeconds)
+        let host = try await start()
         do { try await body(host) } catch {
             print("the host's log:\n\(host.current.process.errors.suffix(4000))")
             try await host.end()
@@ -85,6 +91,32 @@ import Testing
             }
             #expect(try await Self.read("status", at: host) == "{" + status.joined(separator: ",") + "}")
             #expect(try await Self.read("online", at: host) == "null")
+        }
+    }
+
+    /// The project's rules don't name the index. To build it again would take a while, and without it the query looks at too
+    /// much.
+    @Test func anIndexOfUploadedRulesIsReadyAfterARestart() async throws {
+        try await Self.serving({
+            let directory = try HostDirectory()
+            try directory.write(#"{"rules": {".read": false}}"#, to: "database.rules.json")
+            try directory.configure(
+                bundles: "",
+                extra: #""databaseRules": "database.rules.json", "database": { "unindexedNodes": 1000 }"#)
+            return try await MortalHost(in: directory)
+        }) { host in
+            func send(_ method: String, _ place: String, _ body: String = "") async throws -> HTTPAnswer {
+                try await host.current.database.send(
+                    method, place, headers: ["Authorization": "Bearer owner"], body)
+            }
+            let query = "/scores.json?orderBy=%22n%22&limitToFirst=1"
+            let scores = (0..<50_000).map { #""k\#($0)":{"n":\#($0)}"# }.joined(separator: ",")
+            #expect(try await send("PUT", "/scores.json?print=silent", "{\(scores)}").status == 204)
+            let rules = #"{"rules": {"scores": {".indexOn": "n"}}}"#
+            #expect(try await send("PUT", "/.settings/rules.json", rules).status == 200)
+            try await Bound.wait("the index is built") { try await send("GET", query).status == 200 }
+            try await host.dieAndReturn()
+            #expect(try await send("GET", query).text == #"{"k0":{"n":0}}"#)
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
             for number in 0..<Self.people {
                 group.addTask {
                     var person = Person(host: host, number: number, seed: seed &+ UInt64(number) + 1)
-                    while !storm.isOver || person.known.isEmpty, !Task.isCancelled {
+                    while !storm.isOver || person.known.count < 2, !Task.isCancelled {
                         try await person.act()
                     }
                     return person
@@ -63,7 +63,7 @@ import Testing
         let checked = try await host.current.command(["data", "check"])
         #expect(checked.status == 0, "\(checked.output)")
         print("\(welcomes.count) users through \(kills) kills")
-        #expect(welcomes.count > Self.people)
+        #expect(welcomes.count >= 2 * Self.people)
         try await host.end()
     }
 

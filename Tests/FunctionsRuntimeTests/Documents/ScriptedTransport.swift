@@ -12,8 +12,11 @@ final class ScriptedTransport: DocumentTransport {
 
     private let toRollback: DocumentResponse
 
-    init(_ script: [DocumentResponse] = [], toRollback: DocumentResponse = .rolledBack) {
+    let beginsWithReads: Bool
+
+    init(_ script: [DocumentResponse] = [], toRollback: DocumentResponse = .rolledBack, beginsWithReads: Bool = false) {
         self.script = Mutex(script)
+        self.beginsWithReads = beginsWithReads
         self.toRollback = toRollback
     }
 

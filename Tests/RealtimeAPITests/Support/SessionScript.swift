@@ -28,6 +28,8 @@ struct SessionScript {
         Self.lines(session.answered(id, answer))
     }
 
+    mutating func retry(_ id: Int64) -> [String] { Self.lines(session.retry(id)) }
+
     mutating func isBackedUp(_ isBackedUp: Bool) -> [String] { Self.lines(session.setBackedUp(isBackedUp)) }
 
     mutating func hasUnreadAnswers(bytes: Int) -> [String] { Self.lines(session.setUnreadAnswers(bytes: bytes)) }
@@ -65,7 +67,9 @@ struct SessionScript {
         case .authorize(let id, let listens, let principal): "authorize \(id) \(listens) as \(name(principal))"
         case .setReading(let isReading): isReading ? "read" : "pause"
         case .setTokenEnd(let time): time.map { "token ends \($0)" } ?? "token ends never"
+        case .retry(let id, let pause): "retry \(id) within \(pause)"
         case .close: "close"
+        case .closeLater: "close later"
         }
     }
 

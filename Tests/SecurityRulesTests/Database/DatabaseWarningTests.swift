@@ -11,7 +11,11 @@ import Testing
         (#".read": "auth == null ? true : true""#, ["1:22: warning: Everybody may read the whole database."]),
         (#".write": true"#, ["1:22: warning: Everybody may write / and all that is below."]),
         (#"a": {"$b": {".write": true}}"#, ["1:35: warning: Everybody may write /a/$b and all that is below."]),
-        (#"a": {".read": true}"#, []),
+        (#"a": {".write": "true"}"#, ["1:29: warning: Everybody may write /a and all that is below."]),
+        (#"a": {".read": true}"#, []), (#"a": {"$b": {".read": true}}"#, []), (#"$a": {"b": {".read": true}}"#, []),
+        // All that there is, although the root isn't.
+        (#"$a": {".read": true}"#, ["1:28: warning: Everybody may read /$a and all that is below."]),
+        (#"$a": {"$b": {".read": "true"}}"#, ["1:36: warning: Everybody may read /$a/$b and all that is below."]),
         (#".read": false, ".write": "auth != null && false", "a": {".read": "auth != null"}"#, []),
         (#"a": {".read": false}, ".validate": true"#, []),
         (

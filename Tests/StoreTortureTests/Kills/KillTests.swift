@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import StorageEngine
 import StoreTorture
 import TestSupport
 import Testing
@@ -13,15 +14,15 @@ import Testing
     private static let clients = 12
     private static let eventClients = 4
 
-    @Test(.endsHangs(afterWorking: 6 * rounds))
-    func whatWasAcknowledgedSurvivesEveryKill() async throws {
+    @Test(.endsHangs(afterWorking: 6 * rounds), arguments: EmbeddedEngineKind.allCases)
+    func whatWasAcknowledgedSurvivesEveryKill(kind: EmbeddedEngineKind) async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
-        print("the kills' seed is \(seed)")
+        print("the kills' seed on \(kind) is \(seed)")
         var random = SeededGenerator(seed: seed)
         let directory = FileManager.default.temporaryDirectory.path + "/torture-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var check = try await KilledStore(directory: directory)
+        var check = try await KilledStore(kind, directory: directory)
         for round in 1...Self.rounds {
             let name = "round\(round)"
             let beside = ["indexes", "backups", "compaction"].filter { _ in random.once(in: 3) }
@@ -37,7 +38,7 @@ import Testing
             do {
                 try await check.examine(round: name, acknowledged: process.acknowledged)
             } catch {
-                Issue.record("round \(round) of seed \(seed), killed beside \(beside): \(error)")
+                Issue.record("round \(round) of seed \(seed) on \(kind), killed beside \(beside): \(error)")
                 return
             }
         }
@@ -47,15 +48,15 @@ import Testing
     }
 
     /// Deliveries are leased, retried and completed until the process is killed, again and again.
-    @Test(.endsHangs(afterWorking: 6 * rounds))
-    func everyEffectHappensOnceThroughEveryKill() async throws {
+    @Test(.endsHangs(afterWorking: 6 * rounds), arguments: EmbeddedEngineKind.allCases)
+    func everyEffectHappensOnceThroughEveryKill(kind: EmbeddedEngineKind) async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
-        print("the kills' seed among events is \(seed)")
+        print("the kills' seed among events on \(kind) is \(seed)")
         var random = SeededGenerator(seed: seed)
         let directory = FileManager.default.temporaryDirectory.path + "/torture-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var check = KilledOutbox(directory: directory)
+        var check = try KilledOutbox(kind, directory: directory)
         for round in 1...Self.rounds {
             let process = try TortureProcess(
                 directory: directory, round: "round\(round)", seed: seed &+ UInt64(round), clients: Self.eventClients,
@@ -67,7 +68,7 @@ import Testing
                 let acknowledged = process.acknowledged.keys.map(\.id)
                 try await check.examine(acknowledged, isLast: round == Self.rounds)
             } catch {
-                Issue.record("round \(round) of seed \(seed): \(error)")
+                Issue.record("round \(round) of seed \(seed) on \(kind): \(error)")
                 return
             }
         }

@@ -1,5 +1,6 @@
 import CommitPipeline
-import SQLiteStorage
+import EmbeddedStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -8,11 +9,17 @@ import StoreTorture
 /// Looks at what a process left that was killed among its orders and deliveries.
 struct KilledOutbox {
     private let directory: String
+    private let kind: EmbeddedEngineKind
     /// All orders that were ever acknowledged.
     private var acknowledged: Set<String> = []
     private(set) var orders = 0
 
-    init(directory: String) { self.directory = directory }
+    init(_ kind: EmbeddedEngineKind, directory: String) throws {
+        self.kind = kind
+        self.directory = directory
+        // The process that is killed goes on with what is there.
+        try EmbeddedStore(in: directory, engine: kind).open().close()
+    }
 
     struct Anomaly: Error, CustomStringConvertible {
         var description: String
@@ -24,7 +31,7 @@ struct KilledOutbox {
     /// - Throws: `Anomaly` if an effect is missing, or happened twice, or never will.
     mutating func examine(_ orders: some Sequence<String>, isLast: Bool) async throws {
         acknowledged.formUnion(orders)
-        let engine = try SQLiteEngine(file: directory + "/documents.db")
+        let engine = try EmbeddedStore(in: directory, engine: kind).open()
         let store = try DocumentStore(
             engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) })
         try store.start()

@@ -1,4 +1,4 @@
-import SQLiteStorage
+import EmbeddedStorage
 import StorageEngine
 import DocumentModel
 import DocumentStore
@@ -9,14 +9,16 @@ import TestSupport
 /// Looks at what a killed process left, and knows what the earlier ones had left.
 struct KilledStore {
     private let directory: String
+    private let kind: EmbeddedEngineKind
     private(set) var replay = HistoryReplay()
     /// Up to where the feed was read.
     private var position: Timestamp
 
     /// Makes an empty store.
-    init(directory: String) async throws {
+    init(_ kind: EmbeddedEngineKind, directory: String) async throws {
+        self.kind = kind
         self.directory = directory
-        let engine = try SQLiteEngine(file: directory + "/documents.db")
+        let engine = try EmbeddedStore(in: directory, engine: kind).open()
         let store = try Self.start(engine)
         position = try await store.newestPosition()
         await store.shutdown()
@@ -25,7 +27,7 @@ struct KilledStore {
 
     /// - Throws: `HistoryReplay.Anomaly` where something is missing, half there or otherwise than it was made.
     mutating func examine(round: String, acknowledged: [DocumentPath: Timestamp]) async throws {
-        let engine = try SQLiteEngine(file: directory + "/documents.db")
+        let engine = try EmbeddedStore(in: directory, engine: kind).open()
         let store = try Self.start(engine)
         let records = try await store.records(of: round)
         let times = Dictionary(uniqueKeysWithValues: records.map { ($0.path, $0.updateTime) })
@@ -71,7 +73,7 @@ struct KilledStore {
         for name in try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         where name.hasPrefix("backup") && name.hasSuffix(".db") {
             let file = directory + "/" + name
-            let engine = try SQLiteEngine(file: file)
+            let engine = try EmbeddedStore.open(kind, at: file)
             let store = try Self.start(engine)
             let last = try await store.newestPosition()
             for record in records {
@@ -83,7 +85,7 @@ struct KilledStore {
             try await store.isSound()
             await store.shutdown()
             try engine.close()
-            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) }
+            for suffix in ["", "-wal", "-shm"] { StoreFile.removeAll(file + suffix) }
         }
     }
 

@@ -1,4 +1,5 @@
 import CommitPipeline
+import RocksDBStorage
 import SQLiteStorage
 import StorageEngine
 import DocumentModel
@@ -9,7 +10,7 @@ import TestSupport
 /// A store that can be closed and opened again, with a clock that stands still until it is advanced.
 final class StoreUnderTest: @unchecked Sendable {
     enum Kind: CaseIterable, Sendable {
-        case memory, sqlite
+        case memory, sqlite, rocksdb
     }
 
     /// For how long at least the past can be read.
@@ -62,6 +63,7 @@ final class StoreUnderTest: @unchecked Sendable {
         switch kind {
         case .memory: MemoryEngine()
         case .sqlite: try SQLiteEngine(file: directory + "/documents.db")
+        case .rocksdb: try RocksDBEngine(directory: directory + "/documents.rocksdb")
         }
     }
 

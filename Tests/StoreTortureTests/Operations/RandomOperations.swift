@@ -22,6 +22,7 @@ struct RandomOperations {
             var group = Query(collectionID: "c", allDescendants: true)
             group.orderBy = [.init(.documentID)]
             return .partition(group, points: .random(in: 0...5, using: &random), consistency(transaction))
+        case 7 where flag(): return .beginReading(flag() ? .documents(paths()) : .query(query()))
         case 7: return .begin(flag() ? .readWrite(retrying: transaction) : .readOnly(at: flag() ? time() : nil))
         case 8, 9:
             return .commit(

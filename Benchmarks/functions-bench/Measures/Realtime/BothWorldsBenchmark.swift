@@ -29,7 +29,9 @@ struct BothWorldsBenchmark: Benchmark {
     private func load(_ function: String, _ host: HostProcess) async throws -> LoadReport {
         let port = host.ports.functions
         let callers = (0..<Self.clients).map { client in
-            RepeatingCaller([Requests(port: port).post(HostProcess.path(function), #"{"data":"c\#(client)"}"#)]) {
+            RepeatingCaller([
+                Requests(port: port).post("/\(HostProcess.project)/us-central1/\(function)", #"{"data":"c\#(client)"}"#)
+            ]) {
                 $0.status == 200
             }
         }

@@ -3,7 +3,6 @@ import DocumentModel
 import Foundation
 import RealtimeModel
 import RealtimeStore
-import SQLiteStorage
 import StorageEngine
 
 /// The Realtime Database's store in this process.
@@ -19,7 +18,7 @@ struct OpenedTree: Sendable {
         try pipeline.start()
     }
 
-    init(file: URL) throws { try self.init(on: try SQLiteEngine(file: file.path)) }
+    init(file: URL) throws { try self.init(on: try MeasuredEngine.open(file.path)) }
 
     func close() async throws {
         await pipeline.shutdown()

@@ -2,7 +2,6 @@ import Foundation
 import NIOCore
 import RealtimeModel
 import RealtimeStore
-import SQLiteStorage
 
 /// Measures a query of 100 results by `.indexOn`, straight on the store and over REST, among a thousand to a million
 /// children.

@@ -1,7 +1,6 @@
 import Foundation
 import NIOCore
 import RealtimeModel
-import SQLiteStorage
 import StorageEngine
 
 /// Measures durable sets of a small value, over REST and straight on the store, beside the same rows written straight on
@@ -68,7 +67,7 @@ struct RealtimeWriteBenchmark: Benchmark {
     }
 
     private func set(_ writers: Int, _ file: URL) async throws -> LoadReport {
-        try await OpenedTree.with(try SQLiteEngine(file: file.path)) { tree in
+        try await OpenedTree.with(try MeasuredEngine.open(file.path)) { tree in
             try await Self.fill(tree)
             return try await StoreLoad.run(writers, for: pace.length) { writer, count in
                 try await tree.set(Self.path(writer, count), Self.leaf(count))

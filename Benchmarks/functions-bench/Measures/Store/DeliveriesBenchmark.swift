@@ -1,5 +1,5 @@
 import CommitPipeline
-import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -142,7 +142,7 @@ struct DeliveriesBenchmark: Benchmark {
     private func with<Value: Sendable>(
         _ file: URL, _ body: (DocumentStore) async throws -> Value
     ) async throws -> Value {
-        let engine = try SQLiteEngine(file: file.path)
+        let engine = try MeasuredEngine.open(file.path)
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         do {

@@ -1,5 +1,5 @@
 import CommitPipeline
-import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import EventDispatch
@@ -29,7 +29,7 @@ struct DispatcherDrain {
     let function: String
 
     func run() async throws -> Report {
-        let engine = try SQLiteEngine(file: file)
+        let engine = try MeasuredEngine.open(file)
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         let count = try await store.outbox.pendingCount(of: function)

@@ -1,4 +1,4 @@
-import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -41,7 +41,7 @@ struct GroupCommitBenchmark: Benchmark {
     }
 
     private func commit(_ writers: Int, _ file: URL, _ length: Load.Length) async throws -> LoadReport {
-        let engine = try SQLiteEngine(file: file.path)
+        let engine = try MeasuredEngine.open(file.path)
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         try await Self.fill(store)

@@ -1,4 +1,4 @@
-import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -24,7 +24,7 @@ struct ListenerBenchmark: Benchmark {
             "Listeners straight on the store, 1 writer",
             notes: ["from the call of the commit; reference: until the commit is acknowledged"])
         for audience in Audience.allCases {
-            let engine = try SQLiteEngine(file: directory.appendingPathComponent("\(audience).sqlite").path)
+            let engine = try MeasuredEngine.open(directory.appendingPathComponent("\(audience).sqlite").path)
             let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
             try store.start()
             let (notified, answered) = try await measure(audience, store)

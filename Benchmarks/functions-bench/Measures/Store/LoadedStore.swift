@@ -1,4 +1,4 @@
-import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -15,7 +15,7 @@ final class LoadedStore: Sendable {
     let size: Int
     let file: String
     let store: DocumentStore
-    private let engine: SQLiteEngine
+    private let engine: any EmbeddedEngine
     private let collection: CollectionPath
 
     /// - Parameter size: a multiple of 1000.
@@ -23,7 +23,7 @@ final class LoadedStore: Sendable {
         self.size = size
         collection = try CollectionPath("shops/main/products")
         file = directory.appendingPathComponent("documents-\(size).sqlite").path
-        engine = try SQLiteEngine(file: file)
+        engine = try MeasuredEngine.open(file)
         store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         try await store.configureIndexes(

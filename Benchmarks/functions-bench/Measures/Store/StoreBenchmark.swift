@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import StorageEngine
 
 /// Measures documents, queries and aggregations straight on the store, in collections of a thousand to a million
 /// documents.
@@ -25,7 +26,7 @@ struct StoreBenchmark: Benchmark {
 
     func run(in directory: URL) async throws -> Section {
         var section = Section(
-            "Store in one process, SQLite engine, \(Self.text(sizes[sizes.count - 1])) documents",
+            "Store in one process, \(MeasuredEngine.kind.rawValue), \(Self.text(sizes[sizes.count - 1])) documents",
             notes: [
                 "reference: the same in \(Self.text(sizes[0])) documents; each size in its own store and file",
                 "CPU is that of the whole process: the store's threads and its callers",

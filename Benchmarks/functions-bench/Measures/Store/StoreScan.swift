@@ -1,4 +1,4 @@
-import SQLiteStorage
+import StorageEngine
 import ArgumentParser
 import DocumentModel
 import DocumentStore
@@ -11,7 +11,7 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
     case export
 
     func run(on file: String) async throws {
-        let engine = try SQLiteEngine(file: file)
+        let engine = try MeasuredEngine.open(file)
         let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         switch self {

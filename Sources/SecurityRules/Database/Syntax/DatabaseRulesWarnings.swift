@@ -41,6 +41,17 @@ struct DatabaseRulesWarnings {
         return "/" + names.reversed().joined(separator: "/")
     }
 
+    /// Whether only names with `$` lead to a node: then it stands for the whole database. A place with a name of its own is often
+    /// meant to be read by everybody.
+    private func isUnnamed(_ node: DatabaseRulesTreeNode) -> Bool {
+        var place: DatabaseRulesTreeNode? = node
+        while let next = place, next.parent != nil {
+            guard next.name.hasPrefix("$") else { return false }
+            place = next.parent.map { nodes[$0] }
+        }
+        return true
+    }
+
     private func name(_ index: Int) -> String {
         let rule = rules[index]
         return "'\(rule.kind.rawValue)' of \(path(nodes[rule.node])) (\(rule.position))"
@@ -73,6 +84,8 @@ struct DatabaseRulesWarnings {
                 diagnostics.warning(offset, "Everybody may write \(path(node)) and all that is below.")
             } else if node.parent == nil {
                 diagnostics.warning(offset, "Everybody may read the whole database.")
+            } else if isUnnamed(node) {
+                diagnostics.warning(offset, "Everybody may read \(path(node)) and all that is below.")
             }
             return Above(always: index, sometimes: index)
         default: return Above(always: nil, sometimes: index)

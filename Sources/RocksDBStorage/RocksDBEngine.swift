@@ -1,0 +1,110 @@
+import CRocksDB
+import Foundation
+package import StorageEngine
+
+/// An embedded engine for many small rows at random places: a directory of RocksDB's sorted tables and its log.
+///
+/// Each commit is one record of the log, which is synced. The process owns the directory while the engine is open.
+package final class RocksDBEngine: StorageEngine {
+    /// The version of what our rows mean to the engine. A store with a higher one is refused.
+    static let version: UInt8 = 1
+
+    let directory: String
+    /// Admits one writer at a time.
+    private let oneWriter = NSLock()
+    /// Admits one backup at a time.
+    let oneCopy = NSLock()
+    let handle: RocksDBHandle
+    /// Where one state is kept while it is copied or checked.
+    var checkpoint: String { directory + ".checkpoint" }
+
+    /// Opens the store, or creates it if it is missing.
+    ///
+    /// - Throws: `StorageError` if it is damaged, was written by a newer version or can't be used.
+    package convenience init(directory: String) throws {
+        if StoreFile.exists(directory) {
+            try RocksDBFiles.check(directory)
+        } else {
+            try Self.create(directory)
+        }
+        try self.init(existing: directory)
+    }
+
+    /// - Parameter directory: has been checked.
+    init(existing directory: String, as role: RocksDBFiles.Role = .store) throws {
+        self.directory = directory
+        handle = try RocksDBHandle(directory, isDraft: role == .backup)
+        do {
+            // Left behind by a process that was killed; the second is RocksDB's, before it is complete.
+            for suffix in ["", ".tmp"] { StoreFile.removeAll(checkpoint + suffix) }
+            try RocksDBFiles.keepPrivate(directory)
+            try handle.reading { try RocksDBReader($0, directory: directory, snapshot: nil).checkVersion(as: role) }
+        } catch {
+            handle.close()
+            throw error
+        }
+    }
+
+    package func makeReadSession() throws -> any ReadSession { RocksDBReadSession(handle) }
+
+    package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        oneWriter.lock()
+        defer { oneWriter.unlock() }
+        return try handle.writing { pointer, refusal in
+            let rows = StorageBatch(over: RocksDBReader(pointer, directory: directory, snapshot: nil))
+            let result = try body(rows)
+            if rows.isEmpty { return result }
+            if let refusal { throw refusal }
+            let batch = try RocksDBBatch()
+            batch.add(rows)
+            // Both would be held until the batch is durable.
+            rows.removeAll()
+            let lastRow = rocksdb_get_latest_sequence_number(pointer)
+            do throws(StorageError) {
+                try batch.commit(to: pointer, directory: directory)
+            } catch {
+                handle.stop(after: lastRow, because: error)
+                throw error
+            }
+            return result
+        }
+    }
+
+    package func close() throws { handle.close() }
+
+    /// Creates the store under another name first, so that one with the real name is always complete.
+    private static func create(_ directory: String) throws {
+        let draft = directory + ".unfinished"
+        try makeEmpty(draft)
+        try StoreFile.move(draft, to: directory)
+        try StoreFile.syncDirectory(of: directory)
+    }
+
+    /// Makes an empty store; one that is there is replaced.
+    static func makeEmpty(_ draft: String) throws {
+        StoreFile.removeAll(draft)
+        guard mkdir(draft, 0o700) == 0 else { throw StoreFile.refusal("\(draft) can't be written") }
+        let handle = try RocksDBHandle(creating: draft)
+        defer { handle.close() }
+        try handle.writing { pointer, _ in
+            let batch = try RocksDBBatch()
+            batch.put(own: RocksDBReader.versionKey, [version])
+            try batch.commit(to: pointer, directory: draft)
+        }
+    }
+}
+
+/// One reader: each read has a snapshot of its own.
+final class RocksDBReadSession: ReadSession {
+    private let handle: RocksDBHandle
+
+    init(_ handle: RocksDBHandle) { self.handle = handle }
+
+    func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
+        try handle.reading { pointer in
+            let snapshot = rocksdb_create_snapshot(pointer)
+            defer { rocksdb_release_snapshot(pointer, snapshot) }
+            return try body(RocksDBReader(pointer, directory: handle.directory, snapshot: snapshot))
+        }
+    }
+}

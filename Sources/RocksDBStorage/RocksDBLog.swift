@@ -1,0 +1,213 @@
+import Foundation
+import StorageEngine
+
+/// A log of RocksDB's, as far as it tells where its commits end.
+///
+/// The layout is RocksDB's: blocks of 32 KiB with fragments of records, each with a checksum, a length and a type. A
+/// record is one commit, and begins with the numbers of its first row and of its rows. RocksDB itself doesn't tell a
+/// commit that was being written when the process ended from one that was damaged later, and takes the one for the other
+/// at the end of a log, or where zeros are. Each commit is synced before the next begins: so what can't be read is a
+/// commit that was never acknowledged only if no other follows it.
+struct RocksDBLog {
+    let path: String
+    /// Whether it has a complete commit.
+    private(set) var hasCommits = false
+    /// The length of all complete commits.
+    private(set) var end = 0
+    private(set) var size = 0
+    /// Where a commit is damaged that others follow; nil if none is.
+    private(set) var damage: Int?
+
+    private static let blockSize = 32768
+    private static let headerSize = 7
+
+    /// The number that the next commit's first row has; nil if it isn't known.
+    private(set) var next: UInt64?
+    /// The number of the last row that was committed; nil if it isn't known.
+    private let last: UInt64?
+    /// What its records are.
+    private let content: Content
+
+    enum Content {
+        case commits
+        /// Changes of the store's files. RocksDB keeps them in the same layout, and is as lenient with their end.
+        case files
+    }
+
+    /// - Parameter next: the number of the first row, if it is known.
+    /// - Throws: `StorageError` if the file can't be read.
+    init(_ path: String, of content: Content = .commits, from next: UInt64? = nil, upTo last: UInt64? = nil) throws {
+        self.path = path
+        self.content = content
+        self.next = next
+        self.last = last
+        let file: Data
+        do {
+            file = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw StorageError(.unavailable, "the store's log \(path) can't be read; check its permissions")
+        }
+        size = file.count
+        file.withUnsafeBytes { read($0) }
+    }
+
+    private mutating func read(_ log: UnsafeRawBufferPointer) {
+        var position = 0
+        /// The first bytes of the record that has begun; nil between records.
+        var start: [UInt8]?
+        while position < log.count {
+            let left = Self.blockSize - position % Self.blockSize
+            guard left >= Self.headerSize else {
+                position += left
+                continue
+            }
+            guard let fragment = Fragment(log, at: position), fragment.beginsRecord == (start == nil) else {
+                return lookBehind(position, in: log)
+            }
+            start = Array(((start ?? []) + fragment.content.prefix(Commit.headerSize)).prefix(Commit.headerSize))
+            if fragment.endsRecord {
+                if content == .commits, let bytes = start {
+                    // Rows are numbered without gaps.
+                    guard let commit = Commit(bytes), !hasCommits || commit.first == next else {
+                        damage = end
+                        return
+                    }
+                    // What follows is of a commit that failed.
+                    if let last, commit.first > last { return }
+                    next = commit.first + commit.rows
+                }
+                start = nil
+                hasCommits = true
+                end = fragment.end
+            }
+            position = fragment.end
+        }
+    }
+
+    /// Looks for a commit behind a fragment that can't be read. As its length may be what is damaged, that may begin anywhere.
+    private mutating func lookBehind(_ position: Int, in log: UnsafeRawBufferPointer) {
+        // Rows may contain bytes that look like a commit.
+        // The damaged commit has at least one of them.
+        let lowest = next.map { $0 + 1 } ?? 0
+        let highest = min(next.map { $0 + 1 << 32 } ?? .max, last ?? .max)
+        guard lowest <= highest else { return }
+        let numbers = lowest...highest
+        for other in position + 1..<max(position + 1, log.count - Self.headerSize) {
+            // Few places get as far as the checksum.
+            guard log[other + 6] == 1 || log[other + 6] == 2 else { continue }
+            if content == .commits, other + Self.headerSize + Commit.headerSize <= log.count {
+                let first = log.loadUnaligned(fromByteOffset: other + Self.headerSize, as: UInt64.self)
+                let isWhole = Self.blockSize - other % Self.blockSize >= Self.headerSize + Commit.headerSize
+                guard !isWhole || numbers.contains(UInt64(littleEndian: first)) else { continue }
+            }
+            guard Fragment(log, at: other) != nil else { continue }
+            damage = end
+            return
+        }
+    }
+
+    /// Removes what follows the last commit.
+    private func cut() throws {
+        guard end < size else { return }
+        let file = open(path, O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { throw StoreFile.refusal("the store's log \(path) can't be written") }
+        defer { close(file) }
+        guard ftruncate(file, off_t(end)) == 0, fsync(file) == 0 else {
+            throw StoreFile.refusal("the store's log \(path) can't be cut after its last commit")
+        }
+    }
+
+    /// What a record begins with.
+    private struct Commit {
+        static let headerSize = 12
+
+        let first: UInt64
+        let rows: UInt64
+
+        init?(_ bytes: some Sequence<UInt8>) {
+            let bytes = Array(bytes)
+            guard bytes.count == Self.headerSize else { return nil }
+            first = bytes[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            rows = bytes[8...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+    }
+
+    /// A part of a record, within one block.
+    private struct Fragment {
+        let content: UnsafeRawBufferPointer
+        let end: Int
+        private let type: UInt8
+
+        var beginsRecord: Bool { type == 1 || type == 2 }
+        var endsRecord: Bool { type == 1 || type == 4 }
+
+        /// Nil if there is none, or if it isn't as it was written.
+        init?(_ log: UnsafeRawBufferPointer, at position: Int) {
+            let left = min(RocksDBLog.blockSize - position % RocksDBLog.blockSize, log.count - position)
+            guard left >= RocksDBLog.headerSize else { return nil }
+            let length = Int(UInt16(littleEndian: log.loadUnaligned(fromByteOffset: position + 4, as: UInt16.self)))
+            type = log[position + 6]
+            guard (1...4).contains(type), RocksDBLog.headerSize + length <= left else { return nil }
+            end = position + RocksDBLog.headerSize + length
+            content = UnsafeRawBufferPointer(rebasing: log[position + RocksDBLog.headerSize..<end])
+            let stored = UInt32(littleEndian: log.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            let sum = Checksum.of(log[position + 6..<end])
+            // RocksDB changes sums before it stores them.
+            let turned: UInt32 = sum >> 15 | sum << 17
+            guard stored == turned &+ 0xA282_EAD8 else { return nil }
+        }
+    }
+
+    /// CRC-32C.
+    private enum Checksum {
+        private static let table: [UInt32] = (0..<256).map { index in
+            var sum = UInt32(index)
+            for _ in 0..<8 { sum = sum & 1 == 1 ? (sum >> 1) ^ 0x82F6_3B78 : sum >> 1 }
+            return sum
+        }
+
+        static func of(_ bytes: Slice<UnsafeRawBufferPointer>) -> UInt32 {
+            table.withUnsafeBufferPointer { table in
+                var sum: UInt32 = ~0
+                for byte in UnsafeRawBufferPointer(rebasing: bytes) {
+                    sum = table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] ^ (sum >> 8)
+                }
+                return ~sum
+            }
+        }
+    }
+}
+
+extension RocksDBLog {
+    /// Checks all logs of a directory before it is opened, and removes commits from their end that weren't completed.
+    ///
+    /// - Parameter last: the number of the last row that was committed; rows after it belong to a commit that failed. Nil
+    ///   if it isn't known.
+    /// - Throws: `StorageError` if a commit is damaged that was completed.
+    static func repair(_ directory: String, after last: UInt64? = nil) throws(StorageError) {
+        do {
+            // The names are numbers with leading zeros.
+            var logs = try RocksDBFiles.logs(in: directory).sorted().map {
+                try RocksDBLog(directory + "/" + $0, upTo: last)
+            }
+            if let damaged = logs.first(where: { $0.damage != nil }) { throw damaged.isDamaged }
+            logs.removeAll { $0.content == .files }
+            // Commits go to the last log alone.
+            logs.removeAll { $0.size == 0 }
+            if let torn = logs.dropLast().first(where: { $0.end < $0.size }), logs.last?.hasCommits == true {
+                throw torn.isDamaged
+            }
+            for log in logs { try log.cut() }
+        } catch {
+            throw error as? StorageError
+                ?? StorageError(.internal, "the store \(directory) can't be checked (\(error))")
+        }
+    }
+
+    private var isDamaged: StorageError {
+        StorageError(
+            .damaged,
+            "the store's log \(path) is damaged: what is at byte \(damage ?? end) can't be read, and more follows it; "
+                + "restore the store from a backup")
+    }
+}

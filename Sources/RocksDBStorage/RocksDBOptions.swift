@@ -1,0 +1,63 @@
+import CRocksDB
+import StorageEngine
+
+/// How a store's files are written and read.
+///
+/// The memory of a store is bounded by two write buffers, the cache of blocks, and the index and filter of each open table.
+struct RocksDBOptions: ~Copyable {
+    /// Rows that are in no table yet. A larger buffer needs fewer compactions, but each search in it takes longer.
+    private static let writeBufferBytes = 8 << 20
+    /// Blocks that were read lately, uncompressed.
+    private static let cacheBytes = 32 << 20
+    private static let tableBytes = 16 << 20
+
+    let pointer: OpaquePointer
+
+    /// - Throws: `StorageError` if the installed RocksDB doesn't know an option.
+    init(creating: Bool, directory: String) throws(StorageError) {
+        guard let base = rocksdb_options_create() else { throw StorageError.noMemory }
+        defer { rocksdb_options_destroy(base) }
+        guard let options = rocksdb_options_create() else { throw StorageError.noMemory }
+        do {
+            try calling(directory) { rocksdb_get_options_from_string(base, Self.text, options, $0) }
+        } catch {
+            rocksdb_options_destroy(options)
+            throw error
+        }
+        rocksdb_options_set_create_if_missing(options, creating ? 1 : 0)
+        rocksdb_options_set_error_if_exists(options, creating ? 1 : 0)
+        // What RocksDB tells of itself; errors are reported by its functions.
+        rocksdb_options_set_info_log_level(options, 3)
+        pointer = options
+    }
+
+    deinit { rocksdb_options_destroy(pointer) }
+
+    /// The options by RocksDB's own names.
+    ///
+    /// - Logs have been checked before they are opened, see ``RocksDBLog``: each ends with a whole commit. A store without
+    ///   one of the logs that it once synced isn't opened.
+    /// - Filters tell for nearly each missing key that it is missing, in tables and in the write buffer: the store looks
+    ///   for many documents and index entries that don't exist.
+    private static let text = [
+        "wal_recovery_mode=kAbsoluteConsistency",
+        "track_and_verify_wals_in_manifest=true",
+        "paranoid_checks=true",
+        "write_buffer_size=\(writeBufferBytes)",
+        "max_write_buffer_number=2",
+        "memtable_prefix_bloom_size_ratio=0.05",
+        "memtable_whole_key_filtering=true",
+        "target_file_size_base=\(tableBytes)",
+        "max_bytes_for_level_base=\(4 * tableBytes)",
+        "compression=kLZ4Compression",
+        "max_background_jobs=2",
+        "max_open_files=256",
+        "bytes_per_sync=1048576",
+        "keep_log_file_num=2",
+        "max_log_file_size=1048576",
+        "stats_dump_period_sec=0",
+        "stats_persist_period_sec=0",
+        "block_based_table_factory={block_size=4096;block_cache=\(cacheBytes);format_version=5;checksum=kXXH3;"
+            + "filter_policy=bloomfilter:10:false}",
+    ].joined(separator: ";")
+}

@@ -1,0 +1,68 @@
+import Foundation
+package import StorageEngine
+
+/// Prepares a backup to take a store's place: copies it beside the store and checks it there.
+package enum RocksDBRestore {
+    /// Makes a checked copy of a backup that takes the store's place when this is opened next.
+    package static func prepare(
+        _ backup: String, for directory: String, progress: (WorkProgress) throws -> Void
+    ) throws {
+        let draft = directory + ".restoring"
+        StoreFile.removeAll(draft)
+        do {
+            guard StoreFile.exists(backup) else {
+                throw StorageError(.unavailable, "there is no backup \(backup) to restore")
+            }
+            try RocksDBFiles.check(backup, as: .backup)
+            try RocksDBFiles.copy(backup, to: draft, progress: progress)
+            try adopt(draft, backup: backup)
+            try decide(draft, for: directory)
+        } catch {
+            StoreFile.removeAll(draft)
+            throw error
+        }
+    }
+
+    /// Lets a closed store take another one's place when that is opened next.
+    package static func decide(_ draft: String, for directory: String) throws {
+        try RocksDBFiles.keepPrivate(draft)
+        try RocksDBFiles.sync(draft)
+        try StoreFile.move(draft, to: StoreFile.restored(directory))
+        try StoreFile.syncDirectory(of: directory)
+    }
+
+    /// Checks a copy, and ends the backup's history: in the replaced store other commits followed it than will follow it
+    /// now.
+    private static func adopt(_ draft: String, backup: String) throws {
+        let engine: RocksDBEngine
+        do {
+            engine = try RocksDBEngine(existing: draft, as: .backup)
+        } catch let error as StorageError where error.kind == .damaged {
+            throw StorageError(.damaged, "the backup \(backup) is damaged (\(error.message)); use another one")
+        }
+        defer { try? engine.close() }
+        try engine.findDamage { finding in
+            throw StorageError(.damaged, "the backup \(backup) is damaged: \(finding); use another one")
+        }
+        try engine.clear(.changes)
+        try engine.write { try $0.put(.meta, RestoredMark.key, [1]) }
+    }
+}
+
+extension StorageEngine {
+    /// Deletes all rows of a table, a bounded number in each commit.
+    fileprivate func clear(_ table: StorageTable) throws {
+        var isEmpty = false
+        while !isEmpty {
+            try write { writer in
+                var keys = [[UInt8]]()
+                try writer.scanKeys(table, .all, reverse: false) { key in
+                    keys.append(key)
+                    return keys.count < 10_000
+                }
+                for key in keys { try writer.delete(table, key) }
+                isEmpty = keys.isEmpty
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+/// The rows that a writer changes, over the state that they will replace.
+///
+/// They are kept in memory until the engine stores them, in the order of their keys: of a row that is changed many times
+/// only the last state is stored, and rows that are neighbours are stored together.
+package final class StorageBatch: StorageWriter {
+    private let base: any StorageReader
+    private var changes = Changes()
+
+    /// - Parameter base: what was stored before. It doesn't change before the batch is stored.
+    package init(over base: any StorageReader) { self.base = base }
+
+    package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) }
+
+    package var heldBytes: Int { changes.bytes.count }
+
+    /// Forgets the rows, which are stored then.
+    package func removeAll() { changes = Changes() }
+
+    /// Calls the body for each row that differs, by table and key.
+    ///
+    /// - Parameter body: receives nil in place of a value if the row is deleted, which may never have been stored. The bytes
+    ///   are valid during the call.
+    /// - Throws: what the body throws.
+    package func forEach(
+        _ body: (StorageTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void
+    ) rethrows {
+        try changes.bytes.withUnsafeBytes { bytes in
+            for table in StorageTable.allCases {
+                for chunk in changes.tables[table.rawValue].chunks {
+                    for row in chunk { try body(table, row.key(in: bytes), row.value(in: bytes)) }
+                }
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    package func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) { changes.set(table, key, value) }
+
+    package func delete(_ table: StorageTable, _ key: [UInt8]) { changes.set(table, key, nil) }
+
+    // MARK: Reading
+
+    package func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+        if let changed = changes.get(table, key) { return changed }
+        return try base.get(table, key)
+    }
+
+    package func scan(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws {
+        var scan = Scan(changes.rows(of: table, range, reverse: reverse), reverse: reverse)
+        guard !scan.isAtEnd else { return try base.scan(table, range, reverse: reverse, body) }
+        var goesOn = true
+        try base.scan(table, range, reverse: reverse) { key, value in
+            goesOn = try scan.visit(before: key, body)
+            guard goesOn, !scan.replaces(key) else { return goesOn }
+            goesOn = try body(key, value)
+            return goesOn
+        }
+        if goesOn { _ = try scan.visit(before: nil, body) }
+    }
+
+    package func scanKeys(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+    ) throws {
+        var scan = Scan(changes.rows(of: table, range, reverse: reverse), reverse: reverse)
+        guard !scan.isAtEnd else { return try base.scanKeys(table, range, reverse: reverse, body) }
+        var goesOn = true
+        try base.scanKeys(table, range, reverse: reverse) { key in
+            goesOn = try scan.visit(before: key) { key, _ in try body(key) }
+            guard goesOn, !scan.replaces(key) else { return goesOn }
+            goesOn = try body(key)
+            return goesOn
+        }
+        if goesOn { _ = try scan.visit(before: nil) { key, _ in try body(key) } }
+    }
+
+    package func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
+        guard changes.rows(of: table, range, reverse: false).row != nil else { return try base.count(table, range) }
+        var count = 0
+        try scanKeys(table, range, reverse: false) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    package func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+        guard changes.rows(of: table, range, reverse: false).row != nil else {
+            return try base.key(table, range, after: count)
+        }
+        var (left, found) = (count, [UInt8]?.none)
+        try scanKeys(table, range, reverse: false) { key in
+            if left == 0 { found = key }
+            left -= 1
+            return found == nil
+        }
+        return found
+    }
+
+    /// All changed rows.
+    private struct Changes {
+        /// By the tables' numbers.
+        var tables = [BatchRows](repeating: BatchRows(), count: StorageTable.allCases.count)
+        /// The keys and values of all rows. A value that was replaced stays.
+        var bytes: [UInt8] = []
+
+        init() { bytes.reserveCapacity(1 << 16) }
+
+        /// - Parameter value: nil deletes the row.
+        mutating func set(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]?) {
+            let place = place(of: key, in: table)
+            let valueCount = Int32(value?.count ?? -1)
+            guard !place.isFound else {
+                tables[table.rawValue][place].valueCount = valueCount
+                tables[table.rawValue][place].value = append(value)
+                return
+            }
+            let start = bytes.count
+            bytes += key
+            let row = BatchRows.Row(
+                key: start, keyCount: Int32(key.count), valueCount: valueCount, value: append(value))
+            tables[table.rawValue].insert(row, at: place)
+        }
+
+        private mutating func append(_ value: [UInt8]?) -> Int {
+            let start = bytes.count
+            if let value { bytes += value }
+            return start
+        }
+
+        /// - Returns: nil if the row isn't changed; nil within if it is deleted.
+        func get(_ table: StorageTable, _ key: [UInt8]) -> [UInt8]?? {
+            guard !tables[table.rawValue].isEmpty else { return nil }
+            let place = place(of: key, in: table)
+            guard place.isFound else { return nil }
+            return .some(bytes.withUnsafeBytes { tables[table.rawValue][place].value(in: $0).map { Array($0) } })
+        }
+
+        func rows(of table: StorageTable, _ range: KeyRange, reverse: Bool) -> BatchRows.Cursor {
+            BatchRows.Cursor(tables[table.rawValue], in: bytes, range, reverse: reverse)
+        }
+
+        private func place(of key: [UInt8], in table: StorageTable) -> BatchRows.Place {
+            key.withUnsafeBytes { key in bytes.withUnsafeBytes { tables[table.rawValue].place(of: key, in: $0) } }
+        }
+    }
+
+    /// The changed rows of a scan's range, which are visited between the stored ones.
+    private struct Scan {
+        private var rows: BatchRows.Cursor
+        private let reverse: Bool
+
+        init(_ rows: BatchRows.Cursor, reverse: Bool) {
+            self.rows = rows
+            self.reverse = reverse
+        }
+
+        var isAtEnd: Bool { rows.row == nil }
+
+        /// Visits those before a stored row, or all that are left.
+        ///
+        /// - Returns: whether the scan goes on.
+        mutating func visit(before key: [UInt8]?, _ body: ([UInt8], [UInt8]) throws -> Bool) rethrows -> Bool {
+            while let row = rows.row {
+                if let key, let order = rows.order(to: key) {
+                    guard reverse ? order > 0 : order < 0 else { break }
+                }
+                let entry = row.isDeleted ? nil : rows.entry
+                rows.advance()
+                if let entry, let value = entry.value, try !body(entry.key, value) { return false }
+            }
+            return true
+        }
+
+        /// Whether a stored row was changed. If it has a value, that is visited next.
+        func replaces(_ key: [UInt8]) -> Bool { rows.order(to: key) == 0 }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import StorageEngine
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RocksDBStorage
+
+struct RocksDBBackupTests {
+    private struct Stopped: Error {}
+
+    private let directory: TemporaryDirectory
+    private let store: String
+    private let backup: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = directory.file("documents.rocksdb")
+        backup = directory.file("backup")
+    }
+
+    private func values(_ store: String) throws -> Set<UInt8> {
+        let engine = try RocksDBEngine(directory: store)
+        defer { try? engine.close() }
+        return try engine.values()
+    }
+
+    private func refusal(_ body: () throws -> Void) -> StorageError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? StorageError
+        }
+    }
+
+    @Test(arguments: ["", "/inside", ".restored", "/../documents.rocksdb"])
+    func aBackupNeverReplacesTheStoreItself(suffix: String) throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        let link = directory.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path)
+        for target in [store + suffix, link + "/documents.rocksdb" + suffix] {
+            let refusal = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            #expect(refusal?.message.contains("belongs to the store") == true, "\(target)")
+        }
+        try engine.close()
+        #expect(try values(store) == [1])
+    }
+
+    @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        let isOver = Atomic(false)
+        let thread = Thread {
+            var value: UInt8 = 2
+            while !isOver.load(ordering: .relaxed) {
+                try? engine.fill(value)
+                value = value &+ 1
+            }
+        }
+        thread.start()
+        defer { isOver.store(true, ordering: .relaxed) }
+        for round in 0..<5 {
+            let size = try engine.copy(to: backup, replacing: round > 0) { _ in }
+            #expect(size > 0)
+            #expect(try values(backup).count == 1)
+        }
+    }
+
+    @Test func whatIsThereIsReplacedOnlyWhenSaid() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
+        let error = refusal { _ = try engine.copy(to: backup, replacing: false) { _ in } }
+        #expect(error?.message.contains(backup) == true)
+        #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
+        _ = try engine.copy(to: backup, replacing: true) { _ in }
+        #expect(try values(backup) == [1])
+        try engine.close()
+    }
+
+    @Test func aDirectoryThatIsNoBackupIsNeverReplaced() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        try FileManager.default.createDirectory(atPath: backup, withIntermediateDirectories: false)
+        let nightly = backup + "/nightly"
+        _ = try engine.copy(to: nightly, replacing: false) { _ in }
+        for target in [backup, directory.path] {
+            let error = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            #expect(error?.message.contains("name") == true, "\(target)")
+        }
+        #expect(try values(nightly) == [1])
+        try engine.fill(2)
+        _ = try engine.copy(to: nightly, replacing: true) { _ in }
+        #expect(try values(nightly) == [2])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: backup) == ["nightly"])
+        try engine.close()
+    }
+
+    /// On a full disk, for example.
+    @Test func aStoreThatTakesNoCommitsIsBackedUp() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        engine.handle.stop(after: .max, because: StorageError(.damaged, "a table is damaged"))
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        #expect(try values(backup) == [1])
+        try engine.close()
+    }
+
+    @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
+        let nowhere = directory.file("missing/backup")
+        let error = refusal { _ = try engine.copy(to: nowhere, replacing: false) { _ in } }
+        #expect(error?.message.contains(nowhere) == true)
+        #expect(error?.message.contains("No such file") == true)
+        try engine.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.rocksdb"])
+    }
+
+    @Test func aPreparedBackupIsAStoreThatBeginsANewHistory() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        try engine.write { try $0.put(.changes, [1], [1]) }
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try engine.fill(2)
+        try engine.close()
+        try RocksDBRestore.prepare(backup, for: store) { _ in }
+        #expect(try values(store) == [2])
+        #expect(try values(backup) == [1])
+        let restored = try RocksDBEngine(directory: StoreFile.restored(store))
+        try restored.makeReadSession().read { reader throws in
+            #expect(try reader.get(.meta, RestoredMark.key) == [1])
+            #expect(try reader.count(.changes, .all) == 0)
+        }
+        try restored.close()
+        #expect(try values(StoreFile.restored(store)) == [1])
+    }
+
+    @Test func aBackupThatIsNoneChangesNothing() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try engine.close()
+        func restoring() -> StorageError? { refusal { try RocksDBRestore.prepare(backup, for: store) { _ in } } }
+        let names = try FileManager.default.contentsOfDirectory(atPath: backup)
+        let table = backup + "/" + (try #require(names.first { $0.hasSuffix(".sst") }))
+        let whole = try #require(FileManager.default.contents(atPath: table))
+        var torn = whole
+        for index in 100..<200 { torn[index] ^= 0xEE }
+        for bytes in [torn, whole.prefix(whole.count / 2), Data()] {
+            try bytes.write(to: URL(fileURLWithPath: table))
+            let error = restoring()
+            #expect(error?.kind == .damaged)
+            #expect(error?.message.contains(backup) == true)
+        }
+        try FileManager.default.removeItem(atPath: table)
+        #expect(restoring()?.kind == .damaged)
+        try FileManager.default.removeItem(atPath: backup)
+        #expect(restoring()?.message.contains(backup) == true)
+        #expect(try values(store) == [1])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.rocksdb"])
+    }
+}

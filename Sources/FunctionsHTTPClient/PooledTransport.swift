@@ -92,6 +92,7 @@ struct PooledTransport: FetchTransport {
     /// Whether the connection was closed before a response.
     private static func isClosed(_ error: any Error) -> Bool {
         if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
+        if let error = error as? ChannelError { return error == .ioOnClosedChannel }
         return [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
     }
 

@@ -45,6 +45,10 @@ struct BatchRows {
 
     /// - Parameter bytes: those that rows point into.
     func place(of key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Place {
+        // Many are put in their order.
+        if let last = chunks.last?.last, KeyBytes.order(last.key(in: bytes), key) < 0 {
+            return Place(chunk: chunks.count - 1, index: chunks[chunks.count - 1].count, isFound: false)
+        }
         let (after, isFirst) = Self.search(firsts, key, bytes)
         if isFirst { return Place(chunk: after, index: 0, isFound: true) }
         guard after > 0 else { return Place(chunk: 0, index: 0, isFound: false) }
@@ -74,6 +78,12 @@ struct BatchRows {
         guard !chunks.isEmpty else {
             chunks = [[row]]
             firsts = [row]
+            return
+        }
+        guard place.index < Self.maxChunk else {
+            // Those that are put in their order leave full chunks behind.
+            chunks.insert([row], at: place.chunk + 1)
+            firsts.insert(row, at: place.chunk + 1)
             return
         }
         if place.index == 0 { firsts[place.chunk] = row }

@@ -35,9 +35,15 @@ package final class StorageBatch: StorageWriter {
 
     // MARK: Writing
 
-    package func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) { changes.set(table, key, value) }
+    package func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) {
+        key.withUnsafeBytes { key in value.withUnsafeBytes { changes.set(table, key, $0) } }
+    }
 
-    package func delete(_ table: StorageTable, _ key: [UInt8]) { changes.set(table, key, nil) }
+    package func put(_ table: StorageTable, _ rows: RowBlock) { rows.forEach { changes.set(table, $0, $1) } }
+
+    package func delete(_ table: StorageTable, _ key: [UInt8]) {
+        key.withUnsafeBytes { changes.set(table, $0, nil) }
+    }
 
     // MARK: Reading
 
@@ -109,7 +115,9 @@ package final class StorageBatch: StorageWriter {
         init() { bytes.reserveCapacity(1 << 16) }
 
         /// - Parameter value: nil deletes the row.
-        mutating func set(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]?) {
+        mutating func set(
+            _ table: StorageTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?
+        ) {
             let place = place(of: key, in: table)
             let valueCount = Int32(value?.count ?? -1)
             guard !place.isFound else {
@@ -118,22 +126,22 @@ package final class StorageBatch: StorageWriter {
                 return
             }
             let start = bytes.count
-            bytes += key
+            bytes.append(contentsOf: key)
             let row = BatchRows.Row(
                 key: start, keyCount: Int32(key.count), valueCount: valueCount, value: append(value))
             tables[table.rawValue].insert(row, at: place)
         }
 
-        private mutating func append(_ value: [UInt8]?) -> Int {
+        private mutating func append(_ value: UnsafeRawBufferPointer?) -> Int {
             let start = bytes.count
-            if let value { bytes += value }
+            if let value { bytes.append(contentsOf: value) }
             return start
         }
 
         /// - Returns: nil if the row isn't changed; nil within if it is deleted.
         func get(_ table: StorageTable, _ key: [UInt8]) -> [UInt8]?? {
             guard !tables[table.rawValue].isEmpty else { return nil }
-            let place = place(of: key, in: table)
+            let place = key.withUnsafeBytes { self.place(of: $0, in: table) }
             guard place.isFound else { return nil }
             return .some(bytes.withUnsafeBytes { tables[table.rawValue][place].value(in: $0).map { Array($0) } })
         }
@@ -142,8 +150,8 @@ package final class StorageBatch: StorageWriter {
             BatchRows.Cursor(tables[table.rawValue], in: bytes, range, reverse: reverse)
         }
 
-        private func place(of key: [UInt8], in table: StorageTable) -> BatchRows.Place {
-            key.withUnsafeBytes { key in bytes.withUnsafeBytes { tables[table.rawValue].place(of: key, in: $0) } }
+        private func place(of key: UnsafeRawBufferPointer, in table: StorageTable) -> BatchRows.Place {
+            bytes.withUnsafeBytes { tables[table.rawValue].place(of: key, in: $0) }
         }
     }
 

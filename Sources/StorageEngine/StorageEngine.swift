@@ -41,6 +41,7 @@ package protocol StorageReader {
 /// The one writer's view: it sees its own changes.
 package protocol StorageWriter: StorageReader {
     func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws
+    func put(_ table: StorageTable, _ rows: RowBlock) throws
     /// Removes a key; it need not exist.
     func delete(_ table: StorageTable, _ key: [UInt8]) throws
     /// The bytes of memory that its changes take until they are durable.
@@ -49,6 +50,10 @@ package protocol StorageWriter: StorageReader {
 
 extension StorageWriter {
     package var heldBytes: Int { 0 }
+
+    package func put(_ table: StorageTable, _ rows: RowBlock) throws {
+        try rows.forEach { try put(table, Array($0), Array($1)) }
+    }
 }
 
 /// One reader's access; used by one thread at a time.

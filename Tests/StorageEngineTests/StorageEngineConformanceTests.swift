@@ -130,6 +130,48 @@ struct StorageEngineConformanceTests {
         try engine.close()
     }
 
+    /// Rows in their order and in any, before, between and after those that the batch has.
+    @Test(arguments: EngineKind.allCases)
+    func blocksOfRowsArePut(kind: EngineKind) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        var expected: [[UInt8]: [UInt8]] = [:]
+        for round in 0..<3 {
+            try engine.write { writer in
+                for step in 0..<4 {
+                    var numbers = (0..<300).map { _ in UInt16.random(in: 0...2_000, using: &random) }
+                    if step != 3 { numbers.sort() }
+                    var block = RowBlock()
+                    for (index, number) in numbers.enumerated() {
+                        let (key, value) = (
+                            [UInt8(number >> 8), UInt8(number & 0xFF)], [UInt8(round), UInt8(index & 0xFF)]
+                        )
+                        block.append([7], key, index % 5 == 0 ? [] : value)
+                        expected[[7] + key] = index % 5 == 0 ? [] : value
+                    }
+                    #expect(block.count == 300)
+                    try writer.put(.index, block)
+                    #expect(try entries(of: writer) == expected, "the seed is \(seed)")
+                }
+            }
+            #expect(try engine.makeReadSession().read { try entries(of: $0) } == expected, "the seed is \(seed)")
+        }
+        try engine.close()
+    }
+
+    private func entries(of reader: any StorageReader) throws -> [[UInt8]: [UInt8]] {
+        var (entries, last): ([[UInt8]: [UInt8]], [UInt8]) = ([:], [])
+        try reader.scan(.index, .all, reverse: false) { key, value in
+            #expect(last.lexicographicallyPrecedes(key))
+            last = key
+            entries[key] = value
+            return true
+        }
+        return entries
+    }
+
     private func rows(_ reader: any StorageReader, _ range: KeyRange, _ reverse: Bool) throws -> [[UInt8]] {
         var (rows, keys): ([[UInt8]], [[UInt8]]) = ([], [])
         try reader.scan(.index, range, reverse: reverse) { key, value in

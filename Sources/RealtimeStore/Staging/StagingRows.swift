@@ -6,17 +6,18 @@ import StorageEngine
 package struct StagingRows: RealtimeTextReceiver {
     /// What one commit stores, so that other writers don't wait long.
     static let maxRows = 2_000
-    private static let maxBytes = 512 * 1024
+    private static let maxBytes = 256 * 1024
+    /// Of commits that aren't durable yet: one is made while the other is synced.
+    private static let maxCommits = 2
 
-    private let tree: UInt32
+    private let header: [UInt8]
     private let path: RealtimePath
     private let store: RealtimeStore
     private let progress: (Int) throws(RealtimeFailure) -> Void
-    private var rows: [(path: [UInt8], row: [UInt8])] = []
-    private var bytes = 0
+    private var rows = RowBlock()
     /// Results of what is being stored.
     private let results = JobQueue<Result<Void, RealtimeFailure>>()
-    private var isStoring = false
+    private var commits = 0
     /// How many bytes of the text were read, about.
     private(set) var position = 0
     /// How many nodes with a row there were.
@@ -28,7 +29,7 @@ package struct StagingRows: RealtimeTextReceiver {
         _ tree: UInt32, at path: RealtimePath, in store: RealtimeStore,
         _ progress: @escaping (Int) throws(RealtimeFailure) -> Void
     ) {
-        self.tree = tree
+        header = TreeKey.header(ofTree: tree)
         self.path = path
         self.store = store
         self.progress = progress
@@ -50,7 +51,7 @@ package struct StagingRows: RealtimeTextReceiver {
     private mutating func add(_ node: StoredNode, at keys: [RealtimeKey]) throws {
         count += 1
         let key = TreeKey.of(RealtimePath(unchecked: keys))
-        append(key, node.encoded(at: key))
+        rows.append(header, key, node.encoded(at: key))
         if let priority = node.priority {
             if keys.count == path.depth {
                 self.priority = priority
@@ -58,44 +59,36 @@ package struct StagingRows: RealtimeTextReceiver {
                 appendEntry(of: priority, at: keys)
             }
         }
-        if rows.count >= Self.maxRows || bytes >= Self.maxBytes { try flush() }
+        if rows.count >= Self.maxRows || rows.byteCount >= Self.maxBytes { try flush() }
     }
 
     private mutating func appendEntry(of priority: RealtimePriority, at keys: [RealtimeKey]) {
         let parent = TreeKey.of(RealtimePath(unchecked: Array(keys.dropLast())))
         let prefix = IndexEntryKey.prefix(of: parent, index: IndexEntryKey.priorities)
-        append(
-            IndexEntryKey.of(RealtimeIndexEntry(value: .leaf(priority.leaf), key: keys[keys.count - 1]), in: prefix), []
-        )
-    }
-
-    private mutating func append(_ key: [UInt8], _ row: [UInt8]) {
-        rows.append((key, row))
-        bytes += key.count + row.count
+        let entry = RealtimeIndexEntry(value: .leaf(priority.leaf), key: keys[keys.count - 1])
+        rows.append(header, IndexEntryKey.of(entry, in: prefix), [])
     }
 
     private mutating func flush() throws(RealtimeFailure) {
-        try wait()
-        let (rows, header) = (rows, TreeKey.header(ofTree: tree))
-        self.rows = []
-        bytes = 0
-        isStoring = true
-        store.change({ _, storage in
-            for (path, row) in rows { try storage.put(.tree, header + path, row) }
-        }) { [results] in _ = results.put($0) }
+        try wait(until: Self.maxCommits - 1)
+        let rows = rows
+        self.rows = RowBlock()
+        commits += 1
+        store.change({ _, storage in try storage.put(.tree, rows) }) { [results] in _ = results.put($0) }
     }
 
-    /// Waits until what was given to the store is durable.
-    private mutating func wait() throws(RealtimeFailure) {
-        guard isStoring else { return }
-        isStoring = false
-        guard let result = results.take()?.first else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
-        try result.get()
+    /// Waits until no more commits than these aren't durable.
+    private mutating func wait(until left: Int) throws(RealtimeFailure) {
+        while commits > left {
+            guard let taken = results.take() else { throw RealtimeFailure(from: CommitPipeline.shutDown) }
+            commits -= taken.count
+            for result in taken { try result.get() }
+        }
     }
 
     /// Stores the rest, and returns once all is durable.
     mutating func finish() throws(RealtimeFailure) {
         if !rows.isEmpty { try flush() }
-        try wait()
+        try wait(until: 0)
     }
 }

@@ -48,6 +48,21 @@ private struct Chat: FunctionBundle {
     }
 }
 
+private struct Attributes: FunctionBundle {
+    var functions: [Function] {
+        onValueCreated("here", reference: "rooms/{room}") { event in try await Self.keep(event) }
+        onValueCreated("there", reference: "rooms/{room}", .region("europe-west1")) { event in
+            try await Self.keep(event)
+        }
+    }
+
+    private static func keep(_ event: DatabaseEvent<DataSnapshot>) async throws {
+        let attributes = [event.type, event.source, event.subject, event.firebaseDatabaseHost]
+        let place = event.database.reference(withPath: "seen").child(event.location)
+        try await place.setValue(.array(attributes.map { .string($0) }))
+    }
+}
+
 /// The Realtime Database as functions use it.
 struct DatabaseTests {
     @Test(.endsHangs) func aMessageIsModeratedInOneCommitWithADocument() async throws {
@@ -104,6 +119,22 @@ struct DatabaseTests {
             try await tester.fire("count", reference: "other/x", after: 1)
         }
         await #expect(throws: TestError.self) { try await tester.fire("like", reference: "likes/x", after: 1) }
+    }
+
+    @Test(.endsHangs) func anEventHasTheAttributesOfACloudEvent() async throws {
+        let tester = try FunctionsTester(Attributes())
+        try await tester.database.reference(withPath: "rooms/lobby").setValue(true)
+        try await tester.deliverAll()
+        let seen = try await tester.database.reference(withPath: "seen").getData()
+        for (region, host) in [
+            ("us-central1", "firebaseio.com"), ("europe-west1", "europe-west1.firebasedatabase.app"),
+        ] {
+            let attributes = (0..<4).map { seen.childSnapshot(forPath: "\(region)/\($0)").value?.stringValue ?? "" }
+            #expect(attributes[0] == "google.firebase.database.ref.v1.created")
+            #expect(
+                attributes[1].hasPrefix("//firebasedatabase.googleapis.com/projects/_/locations/\(region)/instances/"))
+            #expect(attributes[2...] == ["refs/rooms/lobby", host])
+        }
     }
 
     // MARK: Values

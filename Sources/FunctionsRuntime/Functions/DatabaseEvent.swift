@@ -68,6 +68,11 @@ public struct DatabaseEvent<Payload: Sendable>: FunctionInput {
     public var subject: String { "refs/" + ref }
     /// The function's region.
     public var location: String { trigger.region }
+    /// The domain below which Firebase has the region's databases: `firebaseio.com` for us-central1, otherwise such as
+    /// `europe-west1.firebasedatabase.app`. This host isn't there: the event's `database` is.
+    public var firebaseDatabaseHost: String {
+        location == "us-central1" ? "firebaseio.com" : "\(location).firebasedatabase.app"
+    }
 }
 
 extension [String: String] {

@@ -57,7 +57,7 @@ extension RealtimeStore {
         let hold = StagedHold()
         let tree = try changeAndWait { kind, _ in kind.makeStagedTree(of: namespace, held: hold) }.get()
         let owner = StagedTree(tree, hold, of: namespace, in: self)
-        var rows = StagingRows(tree, at: path, in: self, progress)
+        var rows = StagingRows(tree, hold, at: path, in: self, progress)
         try read(&rows)
         try rows.finish()
         guard rows.count > 0 else { return nil }

@@ -11,6 +11,7 @@ package struct StagingRows: RealtimeTextReceiver {
     private static let maxCommits = 2
 
     private let header: [UInt8]
+    private let hold: StagedHold
     private let path: RealtimePath
     private let store: RealtimeStore
     private let progress: (Int) throws(RealtimeFailure) -> Void
@@ -26,10 +27,11 @@ package struct StagingRows: RealtimeTextReceiver {
     private(set) var priority: RealtimePriority?
 
     init(
-        _ tree: UInt32, at path: RealtimePath, in store: RealtimeStore,
+        _ tree: UInt32, _ hold: StagedHold, at path: RealtimePath, in store: RealtimeStore,
         _ progress: @escaping (Int) throws(RealtimeFailure) -> Void
     ) {
         header = TreeKey.header(ofTree: tree)
+        self.hold = hold
         self.path = path
         self.store = store
         self.progress = progress
@@ -71,10 +73,13 @@ package struct StagingRows: RealtimeTextReceiver {
 
     private mutating func flush() throws(RealtimeFailure) {
         try wait(until: Self.maxCommits - 1)
-        let rows = rows
+        let (rows, hold) = (rows, hold)
         self.rows = RowBlock()
         commits += 1
-        store.change({ _, storage in try storage.put(.tree, rows) }) { [results] in _ = results.put($0) }
+        store.change({ _, storage in
+            // The tree's rows may be removed by then.
+            if !hold.isReleased { try storage.put(.tree, rows) }
+        }) { [results] in _ = results.put($0) }
     }
 
     /// Waits until no more commits than these aren't durable.

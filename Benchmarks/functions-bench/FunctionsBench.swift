@@ -109,7 +109,7 @@ struct RunCommand: AsyncParsableCommand {
 
     private static let benchmarks: [any Benchmark.Type] = [
         CallableBenchmark.self, HTTPBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self,
-        PurchaseBenchmark.self,
+        PurchaseBenchmark.self, TransferBenchmark.self,
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
         DocumentBenchmark.self, GRPCBenchmark.self, TargetBenchmark.self, RulesBenchmark.self, QueryBenchmark.self,
         StoreBenchmark.self,

@@ -154,6 +154,9 @@ public final class FunctionsTester: Sendable {
         let day = Duration.seconds(86_400)
         configuration.transactionLifetime = day
         configuration.transactionIdle = day
+        // A handler that writes past its transaction waits for itself until then.
+        configuration.turnLimit = .seconds(20)
+        configuration.ticketLifetime = day
         configuration.clientQueryLimits.time = day
         configuration.clientCommitLimits.time = day
         configuration.maxRefillTime = day

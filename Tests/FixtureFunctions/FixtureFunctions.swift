@@ -14,6 +14,16 @@ struct Payment: Decodable, Sendable {
     var exits: Bool
 }
 
+struct Transfer: Decodable, Sendable {
+    var from: String
+    var to: String
+    var amount: Int
+}
+
+struct Account: Decodable, Sendable {
+    var balance: Int
+}
+
 struct Found: Encodable, Sendable {
     var id: String
     var limit: Int
@@ -77,6 +87,18 @@ struct FixtureFunctions: FunctionBundle {
             let next = if case .integer(let count)? = value { Int(count) + 1 } else { 1 }
             try transaction.setData(["value": next], forDocument: counter)
             return next
+        }
+        // For the benchmark, which compares it with PostgreSQL.
+        onCall("transfer") { (request: CallableRequest<Transfer>, transaction: Transaction) in
+            let accounts = transaction.firestore.collection("accounts")
+            let (from, to) = (accounts.document(request.data.from), accounts.document(request.data.to))
+            let found = try await transaction.getAll(from, to)
+            let (source, target) = (try found[0].data(as: Account.self), try found[1].data(as: Account.self))
+            guard source.balance >= request.data.amount else {
+                throw HttpsError(.failedPrecondition, "insufficient funds")
+            }
+            try transaction.updateData(["balance": source.balance - request.data.amount], forDocument: from)
+            try transaction.updateData(["balance": target.balance + request.data.amount], forDocument: to)
         }
         onCall("pays", .idempotencyKey(\.requestID)) { (request: CallableRequest<Payment>) in
             let payment = try await request.firestore.collection("payments").addDocument(data: [:])

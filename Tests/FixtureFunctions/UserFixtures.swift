@@ -6,7 +6,7 @@ extension FixtureFunctions {
 
     /// Act by the domain of the user's address.
     @FunctionsBuilder var userChecks: [Function] {
-        beforeUserCreated("checkUser", .timeout(.seconds(2)), .maxInstances(2)) { event in
+        beforeUserCreated("checkUser", .timeout(.seconds(7)), .maxInstances(2)) { event in
             switch event.data.email?.split(separator: "@").last {
             case "refused.example":
                 throw HttpsError(

@@ -16,7 +16,7 @@ struct FunctionDatabasesTests {
     private let backends: FunctionBackends
 
     init() throws {
-        documents = try DocumentStore(engine: MemoryEngine(), now: ManualClock().timestamp)
+        documents = try DocumentStore(engine: MemoryEngine(), now: ManualClock().timestamp, elapsed: { .zero })
         let databases = FunctionDatabases(
             try RealtimeStore(on: documents.pipeline), names: FunctionDatabases.Names(own: "demo-default-rtdb"))
         backends = FunctionBackends(

@@ -23,7 +23,8 @@ import UserStore
 
     init() throws {
         documents = try DocumentStore(
-            engine: MemoryEngine(), now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) })
+            engine: MemoryEngine(), now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) },
+            elapsed: { .zero })
         directory = try TemporaryDirectory()
         let keys = try SigningKeys.ofTests(in: directory.path + "/auth", now: { TestIssuer.start })
         var configuration = SignInConfiguration()

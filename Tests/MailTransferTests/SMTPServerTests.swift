@@ -18,7 +18,7 @@ import X509
         let to = try #require(MailAddress(to))
         // A busy machine takes as long as it takes.
         var server = server
-        (server.connectTime, server.wholeTime) = (600, 600)
+        (server.connectTime, server.wholeTime) = (36_000, 36_000)
         let mail = MailMessage(id: "0a1b", from: from, to: to, subject: "Hello", text: text, date: 0)
         return await server.send(mail.bytes, from: from, to: to)
     }
@@ -90,8 +90,7 @@ import X509
     }
 
     @Test func aServerThatIsntThereHasTakenNothing() async throws {
-        let port = try await MailServer.run { $0.port }
-        let outcome = try await Self.send(SMTPServer(host: "127.0.0.1", port: port, encryption: .none))
+        let outcome = try await Self.send(SMTPServer(host: "127.0.0.1", port: 1, encryption: .none))
         guard case .failed(_, mayHaveArrived: false) = outcome else {
             Issue.record("\(outcome)")
             return

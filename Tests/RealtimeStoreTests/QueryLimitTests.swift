@@ -4,6 +4,7 @@ import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -226,9 +227,15 @@ struct QueryLimitTests {
         #expect(view.failure == nil)
         cancelled.cancel()
         readers.release()
-        let settled = Task { try await fixture.store.settle() }
+        let hasSettled = Atomic(false)
+        let settled = Task {
+            defer { hasSettled.store(true, ordering: .releasing) }
+            try await fixture.store.settle()
+        }
         // Whenever the readers' refusal came, it is asked for again.
-        while view.node?.children.count != 2 || view.takePushes().isEmpty {
+        var isPushed = false
+        while view.node?.children.count != 2 || !isPushed || !hasSettled.load(ordering: .acquiring) {
+            isPushed = !view.takePushes().isEmpty || isPushed
             fixture.clock.advance(by: .seconds(1))
             _ = try await fixture.json("other")
         }

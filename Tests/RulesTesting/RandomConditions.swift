@@ -59,7 +59,7 @@ package struct RandomConditions {
         case 10: return "(\(value(depth - 1))).\(pick(["a", "b", "uid", "data"]))"
         case 11: return "(\(value(depth - 1))).get(\(value(depth - 1)), \(value(depth - 1)))"
         case 12: return "\(pick(Self.functions))(\(value(depth - 1)))"
-        case 13: return "(\(value(depth - 1)))[\(pick(["0", "1"])):\(pick(["1", "2"]))]"
+        case 13: return "(\(value(depth - 1)))[\(pick(["", "0", "1", "2", "null"])):\(pick(["", "0", "1", "2", "3"]))]"
         case 14: return "[\(value(depth - 1)), \(value(depth - 1))]"
         default: return pick(Self.atoms)
         }

@@ -51,7 +51,7 @@ struct StandaloneFunctions: ServableBundle {
         }
         onCall("leavesChild") { (request: CallableRequest<NoData>) in
             // In a new session, so that it outlives even the worker.
-            popen("setsid sleep 1 >/dev/null 2>&1 &", "r").map { _ = pclose($0) }
+            popen("setsid sleep 3600 >/dev/null 2>&1 &", "r").map { _ = pclose($0) }
         }
         onCall("readsSecret", .secrets(apiKey)) { (request: CallableRequest<NoData>) in
             request.logger.info("the key is \(apiKey.value)!", metadata: ["reason": "\"test\""])

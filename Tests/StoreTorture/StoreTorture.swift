@@ -7,8 +7,8 @@ import Synchronization
 /// Works on the store in a directory until it is killed, and says on standard output what was acknowledged.
 ///
 /// Arguments: the directory, the name of the round, the seed, how many clients, and what goes on beside them; with
-/// `events` among that the clients are those of ``EventLoad``. Each line of the output is `ready`, or `ack`, the name of
-/// a record or an order and the commit's time in microseconds.
+/// `events` among that the clients are those of ``EventLoad``. Each line of the output is `ack`, the name of a record or
+/// an order and the commit's time in microseconds.
 @main
 struct StoreTorture {
     static func main() async throws {
@@ -24,7 +24,6 @@ struct StoreTorture {
             elapsed: { start.duration(to: .now) })
         try store.start()
         let work = try await load(arguments, on: store, seed: seed)
-        say("ready")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for work in arguments[5...].compactMap(SideWork.init) {
                 group.addTask { try await work.run(on: store, in: arguments[1], seed: seed) }

@@ -19,6 +19,13 @@ extension Process {
 
     private static let starting = Mutex(())
 
+    /// Whether the process has ended, as the kernel says: Foundation has been seen to notice it minutes later.
+    package var hasEnded: Bool {
+        var info = siginfo_t()
+        // Foundation reaps it.
+        return waitid(P_PID, id_t(processIdentifier), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_signo != 0
+    }
+
     private func startAlone() throws {
         #if canImport(Glibc)
             let (blocks, neighbors) = (0..<Self.blocks).reduce(

@@ -14,7 +14,7 @@ import Testing
 
     init() throws { made = try CertificateFiles() }
 
-    private func ports(handshake: TimeAmount = .seconds(60)) throws -> TLSPorts {
+    private func ports(handshake: TimeAmount = .hours(24)) throws -> TLSPorts {
         try TLSPorts(
             made.files, handshake: handshake, now: { CertificateFiles.now }, clock: clock, logger: log.logger)
     }

@@ -17,9 +17,9 @@ struct EditBenchmark: Benchmark {
             .deletingLastPathComponent()
         let host = folder.appendingPathComponent("functions-host").path
         let package = directory.appendingPathComponent("guest-book")
-        try await finish(
-            "/bin/sh", ["-c", "cd '\(directory.path)' && '\(host)' init guest-book && cd guest-book && swift build"],
-            in: directory)
+        try await ChildProcess.finish(
+            ["/bin/sh", "-c", "cd '\(directory.path)' && '\(host)' init guest-book && cd guest-book && swift build"],
+            log: directory.appendingPathComponent("init.log"))
         let source = package.appendingPathComponent("Sources/GuestBookFunctions/GuestBookFunctions.swift")
         let original = try String(contentsOf: source, encoding: .utf8)
         guard original.contains("Give your name and a text.") else { throw LoadError("the made package is another") }
@@ -75,22 +75,5 @@ struct EditBenchmark: Benchmark {
         section.add(Row("edit until served: worst", .milliseconds(served.max() ?? 0)))
         section.add(Row("swift build within it: p50", .milliseconds(LoadReport.median(built))))
         return section
-    }
-
-    /// Runs a program to its end.
-    private func finish(_ program: String, _ arguments: [String], in directory: URL) async throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        let log = directory.appendingPathComponent("init.log")
-        try Data().write(to: log)
-        process.standardOutput = try FileHandle(forWritingTo: log)
-        process.standardError = process.standardOutput
-        try process.run()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(50)) }
-        guard process.terminationStatus == 0 else {
-            throw LoadError(
-                "the package can't be made: \((try? String(contentsOf: log, encoding: .utf8))?.suffix(1000) ?? "")")
-        }
     }
 }

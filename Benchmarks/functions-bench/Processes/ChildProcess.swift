@@ -69,6 +69,21 @@ final class ChildProcess: Sendable {
         }
     }
 
+    /// Runs a program to its end.
+    ///
+    /// - Returns: what it printed.
+    /// - Throws: ``LoadError`` with the end of that if its status isn't 0.
+    @discardableResult
+    static func finish(_ command: [String], log: URL) async throws -> String {
+        let child = try ChildProcess(command[0], Array(command.dropFirst()), log: log)
+        while child.isRunning { try await Task.sleep(for: .milliseconds(50)) }
+        RunningChildren.shared.remove(child.process.processIdentifier)
+        guard child.process.terminationStatus == 0 else {
+            throw LoadError("\(command[0]) failed. It printed: \(child.output.suffix(2000))")
+        }
+        return child.output
+    }
+
     /// Terminates the process, and kills it if it hasn't ended after 15 seconds.
     func stop() async {
         process.terminate()

@@ -380,27 +380,34 @@ struct Evaluator {
         return String(decoding: units.dropFirst(from).prefix(to - from), as: UTF16.self)
     }
 
+    /// Both bounds must lie within the value, and null is as good as none: so does the official emulator, of which
+    /// `[1, 2][2:2]` and `[1, 2][0:0]` are errors.
     private mutating func slice(_ value: RuleValue, _ from: RuleValue?, _ to: RuleValue?, _ place: Int) -> RuleValue {
         if let failed = Self.failed([value] + [from, to].compactMap(\.self)) { return failed }
-        func bound(_ value: RuleValue?, _ none: Int) -> Int? {
-            guard let value else { return none }
-            if case .int(let number) = value { return Int(clamping: number) }
-            return nil
-        }
         let count: Int
         switch value {
         case .list(let elements): count = elements.count
         case .storedList(let elements): count = elements.count
         case .string(let text): count = text.utf16.count
+        case .path(let segments): count = segments.count
         default: return error("\(value.type) has no parts", place)
         }
-        guard let first = bound(from, 0), let end = bound(to, count) else {
-            return error("the bounds of a part must be integers", place)
+        var bounds: [Int?] = []
+        for bound in [from, to] {
+            switch bound {
+            case nil, .null: bounds.append(nil)
+            case .int(let number): bounds.append(Int(clamping: number))
+            default: return error("the bounds of a part must be integers", place)
+            }
         }
-        guard first >= 0, first <= end, end <= count else {
+        let (first, end) = (bounds[0] ?? 0, bounds[1] ?? count)
+        guard bounds == [nil, nil] || first >= 0 && first < count && end > 0 && first <= end && end <= count else {
             return error("there is no part [\(first):\(end)]: the size is \(count)", place)
         }
-        if case .string(let text) = value { return .string(Self.text(text, first, end)) }
-        return .list(Array((value.elements ?? [])[first..<end]))
+        return switch value {
+        case .string(let text): .string(Self.text(text, first, end))
+        case .path(let segments): .path(Array(segments[first..<end]))
+        default: .list(Array((value.elements ?? [])[first..<end]))
+        }
     }
 }

@@ -50,6 +50,7 @@ import Testing
                 }
             }
             try await Bound.wait("the bundle adopts it") { !adopted(withEnded: false).isEmpty }
+            for child in adopted(withEnded: false) { kill(child, SIGKILL) }
             try await Bound.wait("it is reaped") { adopted(withEnded: true).isEmpty }
             #expect(try await bundle.call("hello", #""Ada""#).status == 200)
         }

@@ -23,12 +23,13 @@ import Testing
     }
 
     @Test func aRequestThatArrivesDuringTheEndIsToldSo() async throws {
-        try await RunningHost.serving { host in
+        let patient = #""functions": { "slow": { "timeout": 3600 } }, "limits": { "shutdownGrace": 3600 }"#
+        try await RunningHost.serving([.fixture], extra: patient) { host in
             let connection = try await RawConnection.open(port: host.functions.port)
             try await connection.send(
                 "POST /demo-shop/us-central1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     + "Content-Length: 13\r\n\r\n{\"data\":")
-            async let running = host.call("slow", "2000")
+            async let running = host.call("slow", "6000")
             let idle = try await RawConnection.open(port: host.functions.port)
             try await Bound.wait("the slow call runs") { host.directory.workers.count == 1 }
             host.process.send(SIGTERM)
@@ -43,8 +44,9 @@ import Testing
     }
 
     @Test func workThatOutlastsTheGraceIsTold() async throws {
-        try await RunningHost.serving([.fixture], extra: #""limits": { "shutdownGrace": 1 }"#) { host in
-            async let running = host.call("slow", "25000")
+        let patient = #""functions": { "slow": { "timeout": 3600 } }, "limits": { "shutdownGrace": 1 }"#
+        try await RunningHost.serving([.fixture], extra: patient) { host in
+            async let running = host.call("slow", "3600000")
             try await Bound.wait("the slow call runs") { host.directory.workers.count == 1 }
             try await host.expectEcho()
             host.process.send(SIGTERM)

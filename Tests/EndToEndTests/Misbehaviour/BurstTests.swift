@@ -31,7 +31,7 @@ import Testing
             let refused = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
                 for _ in 0..<60 {
                     group.addTask {
-                        let answer = try await host.call("oneAtATime", "300", headers: ada.headers)
+                        let answer = try await host.call("oneAtATime", "1000", headers: ada.headers)
                         if answer.status == 200 { answered.count.withLock { $0 += 1 } }
                         return answer
                     }

@@ -33,7 +33,7 @@ import Testing
             #expect(first.text == #"{"result":70}"#)
             #expect(!host.process.errors.contains(Self.tooMuch))
             // The same process, whose memory is added up.
-            let second = try await host.call("allocates", #"{"mebibytes":70,"pause":5000}"#)
+            let second = try await host.call("allocates", #"{"mebibytes":70,"pause":50000}"#)
             #expect(second.status == 500)
         }
     }

@@ -6,10 +6,10 @@ import Testing
     @Test(arguments: [("ignoresCancellation", "null"), ("spins", "true"), ("blocks", "true")])
     func aHandlerThatIgnoresItsEndIsKilled(name: String, data: String) async throws {
         try await RunningHost.serving { host in
-            let answer = try await host.call(name, data)
-            #expect(answer.status == 504)
+            async let answer = host.call(name, data)
+            try await Bound.wait("it has a worker") { host.directory.workers.count == 1 }
             let overdue = host.directory.workers
-            #expect(overdue.count == 1)
+            #expect(try await answer.status == 504)
             try await host.expectEcho()
             try await Bound.wait("the worker of \(name) is killed") {
                 Set(host.directory.workers).isDisjoint(with: overdue)

@@ -4,7 +4,7 @@ import Testing
 /// Calls that were sent to a process whose threads are blocked.
 @Suite(.endsHangs) struct RecallTests {
     @Test func callsBehindAHandlerThatBlocksAllThreadsSucceedElsewhere() async throws {
-        try await RunningHost.serving { host in
+        try await RunningHost.serving(extra: #""functions": { "blocksThreads": { "timeout": 30 } }"#) { host in
             let first = try await host.call("blocksThreads", "false").json["result"]?.integer
             async let blocking = host.call("blocksThreads", "true")
             try await Bound.wait("the blocking handler has begun") {

@@ -65,7 +65,7 @@ final class OfficialEmulator: Sendable {
     /// Ends it. It holds nothing that is worth a gentle end.
     func stop() async throws {
         kill(process.processIdentifier, SIGKILL)
-        try await Bound.wait("the official emulator ends") { !process.isRunning }
+        try await Bound.wait("the official emulator ends") { process.hasEnded }
     }
 
     /// A port that no process listens on: the emulator can't choose one itself and report it.

@@ -14,6 +14,13 @@ import Testing
         try await account(host, "signUp", #"{"email":"\#(email)","password":"secret1","returnSecureToken":true}"#)
     }
 
+    /// Lets processes start, which counts towards the 7 s that a blocking function may take.
+    private static func warm(_ host: RunningHost) async throws {
+        try await Bound.wait("both functions answer") {
+            try await signUp(host, "\(UUID().uuidString)@example.com").status == 200
+        }
+    }
+
     private static func exists(_ host: RunningHost, _ email: String) async throws -> Bool {
         let answer = try await host.auth.send(
             "POST", "/identitytoolkit.googleapis.com/v1/projects/demo-shop/accounts:lookup",
@@ -31,6 +38,7 @@ import Testing
 
     @Test func aRefusalReachesTheClientAndLeavesNothing() async throws {
         try await RunningHost.serving { host in
+            try await Self.warm(host)
             let answer = try await Self.signUp(host, "eve@refused.example")
             #expect(answer.status == 400)
             let message = try #require(answer.json["error"]?["message"]?.text)
@@ -47,12 +55,14 @@ import Testing
                 #expect(refused.status == 400, "\(refused.text)")
                 #expect(try await !Self.exists(host, email))
             }
+            try await Self.warm(host)
             #expect(try await Self.signUp(host, "ada@example.com").status == 200)
         }
     }
 
     @Test func whatFunctionsChangeIsInTheUserAndItsTokens() async throws {
         try await RunningHost.serving { host in
+            try await Self.warm(host)
             let answer = try await Self.signUp(host, "ada@changed.example")
             let claims = try Self.claims(answer.json["idToken"]?.text)
             #expect(claims["name"]?.text == "By Function")
@@ -73,6 +83,7 @@ import Testing
 
     @Test func aSignInCanBeRefusedAfterTheSignUp() async throws {
         try await RunningHost.serving { host in
+            try await Self.warm(host)
             let answer = try await Self.signUp(host, "ada@locked.example")
             #expect(answer.json["error"]?["message"]?.text?.contains("returned HTTP error 429") == true)
             #expect(try await !Self.exists(host, "ada@locked.example"))

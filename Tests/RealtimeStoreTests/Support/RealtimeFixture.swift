@@ -94,10 +94,9 @@ final class RealtimeFixture: Sendable {
         let store = store
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
-                let result = Result {
-                    try json.withUnsafeBytes { try store.stage($0, at: path, in: Self.namespace) }
-                }
-                continuation.resume(with: result)
+                // Nothing here may hold the value when the caller releases it.
+                continuation.resume(
+                    with: Result { try json.withUnsafeBytes { try store.stage($0, at: path, in: Self.namespace) } })
             }
         }
     }

@@ -30,8 +30,8 @@ import Testing
                 directory: directory, round: name, seed: seed &+ UInt64(round), clients: Self.clients,
                 beside: beside)
             // Now and then it dies while it opens the store.
-            if !random.once(in: 5) {
-                while process.isRunning, !process.isReady { try await Task.sleep(for: .milliseconds(2)) }
+            if round == 1 || !random.once(in: 5) {
+                while process.isRunning, process.acknowledged.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...700, using: &random)))
             try #require(try await process.kill(), "the process of round \(round) gave up")
@@ -61,7 +61,7 @@ import Testing
             let process = try TortureProcess(
                 directory: directory, round: "round\(round)", seed: seed &+ UInt64(round), clients: Self.eventClients,
                 beside: ["events"] + (random.once(in: 3) ? ["compaction"] : []))
-            while process.isRunning, !process.isReady { try await Task.sleep(for: .milliseconds(2)) }
+            while process.isRunning, process.acknowledged.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...900, using: &random)))
             try #require(try await process.kill(), "the process of round \(round) gave up")
             do {

@@ -33,7 +33,8 @@ struct KilledOutbox {
         acknowledged.formUnion(orders)
         let engine = try EmbeddedStore(in: directory, engine: kind).open()
         let store = try DocumentStore(
-            engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) })
+            engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) },
+            elapsed: { .zero })
         try store.start()
         try await store.isSound()
         try await compare(store)

@@ -91,7 +91,8 @@ struct KilledStore {
 
     private static func start(_ engine: any StorageEngine) throws -> DocumentStore {
         let store = try DocumentStore(
-            engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) })
+            engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) },
+            elapsed: { .zero })
         try store.start()
         return store
     }

@@ -26,9 +26,6 @@ final class TortureProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Whether it has opened the store and begun.
-    var isReady: Bool { lines.contains("ready") }
-
     /// Kills it, if it still lives.
     ///
     /// - Returns: whether it lived until then; otherwise it gave up of its own accord.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Waits for what must come, and not for ever.
 enum Patience {
-    private static let limit: Duration = .seconds(60)
+    private static let limit: Duration = .seconds(3600)
 
     /// - Throws: `Disagreement` if nothing came in time; the work itself goes on.
     static func wait<Answer: Sendable>(

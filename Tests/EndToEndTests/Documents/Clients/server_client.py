@@ -145,7 +145,7 @@ def heard(documents, changes, time):
 
 def until(count):
     with changed:
-        changed.wait_for(lambda: len(seen) >= count, 60)
+        changed.wait_for(lambda: len(seen) >= count, 36_000)
         return seen[-1]
 
 

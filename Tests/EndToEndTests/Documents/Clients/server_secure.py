@@ -35,7 +35,7 @@ def hear(documents, changes, time):
 
 def until(condition):
     with changed:
-        return changed.wait_for(condition, 120)
+        return changed.wait_for(condition, 36_000)
 
 
 def perform(command, *arguments):

@@ -39,7 +39,7 @@ struct PooledTransport: FetchTransport {
     func send(_ request: FetchRequest) async throws -> FetchResponse {
         do {
             return try await response(to: request)
-        } catch  where Self.isClosed(error) && request.isRepeatable {
+        } catch  where Self.isClosed(error) && (request.isRepeatable || request.isBytes && Self.isUnsent(error)) {
             do {
                 return try await response(to: request)
             } catch {
@@ -72,16 +72,17 @@ struct PooledTransport: FetchTransport {
 
     /// An error of the client in the words of this one.
     fileprivate static func explained(_ error: any Error, _ request: FetchRequest) -> any Error {
-        if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
-            return CancellationError()
-        }
+        if Task.isCancelled || error is CancellationError { return CancellationError() }
         if error is FetchError { return error }
+        if isClosed(error) {
+            let message = "the connection was closed before the response was complete"
+            return FetchError(.unreachable, message, url: request.url)
+        }
         let (code, message): (FetchError.Code, String) =
             switch error as? HTTPClientError {
             case .deadlineExceeded?, .connectTimeout?, .readTimeout?, .getConnectionFromPoolTimeout?,
                 .tlsHandshakeTimeout?:
                 (.timedOut, "no response within the time")
-            case .remoteConnectionClosed?: (.unreachable, "the connection was closed before the response was complete")
             case .bodyLengthMismatch?: (.invalidRequest, "the body's length isn't the one that was given")
             case let known? where known.isMistake: (.invalidRequest, known.shortDescription)
             default: (.unreachable, "\(error)")
@@ -89,12 +90,17 @@ struct PooledTransport: FetchTransport {
         return FetchError(code, message, url: request.url)
     }
 
-    /// Whether the connection was closed before a response.
+    /// Whether the connection was closed before the response was complete.
     private static func isClosed(_ error: any Error) -> Bool {
-        if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
-        if let error = error as? ChannelError { return error == .ioOnClosedChannel }
-        return [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
+        if let error = error as? HTTPClientError {
+            // A connection of HTTP/2 that is closing cancels the requests that reach it.
+            return error == .remoteConnectionClosed || error == .cancelled && !Task.isCancelled
+        }
+        return isUnsent(error) || [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
     }
+
+    /// Whether the connection of HTTP/1 was closed before anything was sent.
+    private static func isUnsent(_ error: any Error) -> Bool { error as? ChannelError == .ioOnClosedChannel }
 
     private struct ReceivedParts: AsyncSequence, Sendable {
         let body: HTTPClientResponse.Body
@@ -121,9 +127,10 @@ struct PooledTransport: FetchTransport {
 
 extension FetchRequest {
     /// Whether the request may be sent twice (RFC 9110, 9.2.2).
-    fileprivate var isRepeatable: Bool {
-        guard case .bytes = content else { return false }
-        return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"].contains(method)
+    fileprivate var isRepeatable: Bool { isBytes && ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"].contains(method) }
+
+    fileprivate var isBytes: Bool {
+        if case .bytes = content { true } else { false }
     }
 }
 

@@ -83,9 +83,9 @@ package final class LogWriter: @unchecked Sendable {
         condition.signal()
     }
 
-    /// Waits until all lines are written, or the given time is over.
-    package func flush(within seconds: TimeInterval = 1) {
-        let deadline = Date(timeIntervalSinceNow: seconds)
+    /// Waits until all lines are written, for at most a second.
+    package func flush() {
+        let deadline = Date(timeIntervalSinceNow: 1)
         condition.lock()
         defer { condition.unlock() }
         while !pending.isEmpty || isWriting {

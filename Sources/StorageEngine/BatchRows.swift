@@ -82,8 +82,14 @@ struct BatchRows {
         }
         guard place.index < Self.maxChunk else {
             // Those that are put in their order leave full chunks behind.
-            chunks.insert([row], at: place.chunk + 1)
-            firsts.insert(row, at: place.chunk + 1)
+            let next = place.chunk + 1
+            guard next < chunks.count, chunks[next].count < Self.maxChunk else {
+                chunks.insert([row], at: next)
+                firsts.insert(row, at: next)
+                return
+            }
+            chunks[next].insert(row, at: 0)
+            firsts[next] = row
             return
         }
         if place.index == 0 { firsts[place.chunk] = row }

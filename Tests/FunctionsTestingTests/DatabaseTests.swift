@@ -73,6 +73,7 @@ struct DatabaseTests {
         try await tester.deliverAll()
         let messages = try await tester.database.reference(withPath: "rooms/lobby/messages").getData()
         #expect(messages.children.map(\.key) == [good, bad])
+        #expect(messages.children.map(\.ref.path) == [good, bad].map { "rooms/lobby/messages/\($0)" })
         #expect(try messages.childSnapshot(forPath: good).data(as: Message.self).text == "hello")
         #expect(messages.childSnapshot(forPath: good + "/sent").value == .integer(tester.now.microseconds / 1_000))
         #expect(messages.childSnapshot(forPath: bad + "/text").value == "***")

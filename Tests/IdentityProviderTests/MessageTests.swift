@@ -122,6 +122,7 @@ import UserStore
             #expect(second.attempts == 2)
             var line: String?
             while line == nil {
+                try Task.checkCancellation()
                 await Task.yield()
                 line = log.all.first { $0.hasPrefix("a message can't be sent yet") }
             }

@@ -16,6 +16,7 @@
             let size = 256 << 20
             var isCounted = false
             while !isCounted {
+                try Task.checkCancellation()
                 let before = try #require(ProcessFigures.memory(own))
                 let block = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
                 let mapped = try #require(ProcessFigures.memory(own)) - before

@@ -18,8 +18,10 @@ struct TransferBenchmark: Benchmark {
         var aim: Row.Aim { self == .uniform ? .ratioAtLeast(1) : .ratioAtLeast(2) }
 
         /// What `pgbench` calls.
-        func expression(_ accounts: Int) -> String {
-            self == .uniform ? "random(1, \(accounts))" : "random_zipfian(1, \(accounts), \(exponent))"
+        var expression: String {
+            let accounts = TransferBenchmark.accounts
+            return self == .uniform
+                ? "random(1, \(accounts))" : "random_zipfian(1, \(accounts), \(TransferBenchmark.exponent))"
         }
     }
 
@@ -99,7 +101,7 @@ struct TransferBenchmark: Benchmark {
         -> PostgresProcess.Report
     {
         let script = directory.appendingPathComponent("transfer.sql")
-        let expression = draw.expression(Self.accounts)
+        let expression = draw.expression
         try """
         \\set a \(expression)
         \\set b \(expression)

@@ -86,13 +86,20 @@ struct PostgresProcess: Sendable {
         }
     }
 
-    /// Runs a script of `pgbench` with prepared statements, again and again.
+    /// Runs a script of `pgbench` with prepared statements, again and again. What connecting costs doesn't count.
     func run(script: URL, clients: Int, seconds: Int) async throws -> Report {
+        let connecting = try await run(script, clients, for: ["-t", "1"])
+        var report = try await run(script, clients, for: ["-T", "\(seconds)"])
+        report.cpu -= connecting.cpu * (1 - Double(connecting.operations) / Double(max(report.operations, 1)))
+        return report
+    }
+
+    private func run(_ script: URL, _ clients: Int, for length: [String]) async throws -> Report {
         let cpu = try child.tree.cpuSeconds()
         let output = try await ChildProcess.finish(
             ["\(programs.folder)/pgbench"] + connection + [
-                "-n", "-M", "prepared", "-c", "\(clients)", "-T", "\(seconds)", "-f", script.path,
-            ], log: directory.appendingPathComponent("pgbench.log"))
+                "-n", "-M", "prepared", "-c", "\(clients)", "-f", script.path,
+            ] + length, log: directory.appendingPathComponent("pgbench.log"))
         func number(after words: String) throws -> Double {
             guard let range = output.range(of: words),
                 let number = Double(output[range.upperBound...].prefix { $0.isNumber || $0 == "." })

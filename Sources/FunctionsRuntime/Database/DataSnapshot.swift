@@ -2,17 +2,25 @@ import RealtimeModel
 public import StrictJSON
 
 /// What exists at a place of the Realtime Database at one time, which may be nothing.
-public struct DataSnapshot: Sendable, Equatable {
+public struct DataSnapshot: Sendable {
+    private let database: Database
     let path: RealtimePath
     let node: RealtimeNode?
     /// What the children are ordered by.
     private let index: RealtimeQuery.Index
 
-    init(_ node: RealtimeNode?, at path: RealtimePath, orderedBy index: RealtimeQuery.Index = .priority) {
+    init(
+        _ node: RealtimeNode?, in database: Database, at path: RealtimePath,
+        orderedBy index: RealtimeQuery.Index = .priority
+    ) {
         self.node = node
+        self.database = database
         self.path = path
         self.index = index
     }
+
+    /// The place itself.
+    public var ref: DatabaseReference { database.reference(withPath: path.string) }
 
     /// The last key of the path; nil for the root.
     public var key: String? { path.keys.last?.string }
@@ -47,9 +55,9 @@ public struct DataSnapshot: Sendable, Equatable {
     /// - Parameter path: keys joined by slashes. For a path that can't be, nothing exists.
     public func childSnapshot(forPath path: String) -> DataSnapshot {
         guard let relative = try? RealtimePath(path), let full = try? self.path.appending(relative) else {
-            return DataSnapshot(nil, at: self.path)
+            return DataSnapshot(nil, in: database, at: self.path)
         }
-        return DataSnapshot(node?[relative], at: full)
+        return DataSnapshot(node?[relative], in: database, at: full)
     }
 
     public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
@@ -64,7 +72,15 @@ public struct DataSnapshot: Sendable, Equatable {
         let entries = node.children.map { child in
             (RealtimeIndexEntry(value: index.value(of: child.node), key: child.key), child.node)
         }
-        return entries.sorted { $0.0 < $1.0 }.map { DataSnapshot($0.1, at: path.child($0.0.key)) }
+        return entries.sorted { $0.0 < $1.0 }
+            .map { DataSnapshot($0.1, in: database, at: path.child($0.0.key)) }
+    }
+}
+
+extension DataSnapshot: Equatable {
+    /// Whether the same value is at the same path, in the same order.
+    public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool {
+        a.path == b.path && a.index == b.index && a.node == b.node
     }
 }
 

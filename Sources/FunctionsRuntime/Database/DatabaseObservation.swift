@@ -99,7 +99,8 @@ private final class Follower {
         } catch {
             throw DocumentError(.internal, "a change that was observed can't be read: \(error)")
         }
-        waiting = type.snapshots(from: old, to: node, at: path, query.wire.index, isFirst: isFirst)
+        waiting = type.snapshots(
+            from: old, to: node, in: database, at: path, query.wire.index, isFirst: isFirst)
         isFirst = false
     }
 
@@ -128,11 +129,12 @@ private final class Follower {
 extension DataEventType {
     /// What a change from one value to another sends.
     fileprivate func snapshots(
-        from old: RealtimeNode?, to new: RealtimeNode?, at path: RealtimePath, _ index: RealtimeQuery.Index,
-        isFirst: Bool
+        from old: RealtimeNode?, to new: RealtimeNode?, in database: Database, at path: RealtimePath,
+        _ index: RealtimeQuery.Index, isFirst: Bool
     ) -> [DataSnapshot] {
         let (before, after) = (
-            DataSnapshot(old, at: path, orderedBy: index), DataSnapshot(new, at: path, orderedBy: index)
+            DataSnapshot(old, in: database, at: path, orderedBy: index),
+            DataSnapshot(new, in: database, at: path, orderedBy: index)
         )
         func pairs(_ body: (RealtimeNode, RealtimeNode) -> Bool) -> [DataSnapshot] {
             after.children.filter { child in

@@ -45,7 +45,8 @@ public struct DatabaseQuery: Sendable, DatabaseQueryable {
         do {
             let path = try RealtimePath(ref.path)
             let value = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path))
-            return DataSnapshot(value.resolved(now: 0, existing: nil), at: path, orderedBy: wire.index)
+            return DataSnapshot(
+                value.resolved(now: 0, existing: nil), in: ref.database, at: path, orderedBy: wire.index)
         } catch {
             throw .invalidArgument("\(error)")
         }

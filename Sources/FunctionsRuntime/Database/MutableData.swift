@@ -7,18 +7,22 @@ import WorkerProtocol
 public final class MutableData {
     private var content: RealtimeWriteValue
     private let before: RealtimeNode?
+    private let database: Database
     private let path: RealtimePath
     private let now: Timestamp
 
-    init(_ node: RealtimeNode?, at path: RealtimePath, now: Timestamp) {
-        content = RealtimeWriteValue(node)
-        before = node
-        self.path = path
-        self.now = now
+    init(_ snapshot: DataSnapshot, in database: Database) {
+        content = RealtimeWriteValue(snapshot.node)
+        before = snapshot.node
+        self.database = database
+        path = snapshot.path
+        now = database.transport.now
     }
 
     /// Server values as they would be if it were written now.
     private var node: RealtimeNode? { content.resolved(now: now.microseconds / 1_000, existing: before) }
+
+    private var snapshot: DataSnapshot { DataSnapshot(node, in: database, at: path) }
 
     /// The last key of the path; nil for the root.
     public var key: String? { path.keys.last?.string }
@@ -45,7 +49,7 @@ public final class MutableData {
 
     /// A number or a string; nil for none.
     public var priority: JSONValue? {
-        get { DataSnapshot(node, at: path).priority }
+        get { snapshot.priority }
         set {
             switch newValue {
             case nil, .null?: content.setPriority(nil)
@@ -64,7 +68,7 @@ public final class MutableData {
     ///
     /// - Throws: as ``DataSnapshot/data(as:)``.
     public func data<T: Decodable>(as type: T.Type = T.self) throws -> T {
-        try DataSnapshot(node, at: path).data(as: type)
+        try snapshot.data(as: type)
     }
 
     /// Replaces the value by an `Encodable` one.
@@ -73,8 +77,9 @@ public final class MutableData {
         problem = nil
     }
 
-    public func hasChild(_ path: String) -> Bool { DataSnapshot(node, at: self.path).hasChild(path) }
-    public var childrenCount: Int { node?.children.count ?? 0 }
+    public func hasChild(_ path: String) -> Bool { snapshot.hasChild(path) }
+    public func hasChildren() -> Bool { snapshot.hasChildren() }
+    public var childrenCount: Int { snapshot.childrenCount }
 
     /// Whether the database computes a part of it.
     var hasServerValues: Bool { !content.serverValues.isEmpty }
@@ -120,7 +125,7 @@ extension DatabaseReference {
                 throw DatabaseAnswer.unexpected
             }
             let before = try query.snapshot(json)
-            let data = MutableData(before.node, at: before.path, now: database.transport.now)
+            let data = MutableData(before, in: database)
             guard try block(data).isSuccess else { return (false, before) }
             let after = try data.json()
             do throws(DocumentError) {

@@ -26,7 +26,8 @@ struct ReferenceTrigger: Sendable {
             guard case .reference(let change) = received.event.content, let pattern,
                 manifest.eventType.includes(existedBefore: change.before != nil, existsAfter: change.existsAfter)
             else { throw unexpected(received) }
-            let (path, states) = try Self.states(of: change)
+            let database = received.context.database.database(change.instance)
+            let (path, states) = try Self.states(of: change, in: database)
             let keys = path.keys.map(\.string)
             guard pattern.matches(keys) else { throw unexpected(received) }
             return DatabaseEvent(
@@ -40,7 +41,7 @@ struct ReferenceTrigger: Sendable {
     }
 
     private static func states(
-        of change: ReferenceChange
+        of change: ReferenceChange, in database: Database
     ) throws(RealtimeError) -> (RealtimePath, Change<DataSnapshot>) {
         func node(_ json: [UInt8]?, at target: RealtimeTarget) throws(RealtimeError) -> RealtimeNode? {
             guard let json else { return nil }
@@ -53,7 +54,12 @@ struct ReferenceTrigger: Sendable {
             let target = try RealtimeTarget(setting.target)
             after.set(try node(setting.value, at: RealtimeTarget(path).appending(target)), at: target)
         }
-        return (path, Change(before: DataSnapshot(before, at: path), after: DataSnapshot(after, at: path)))
+        return (
+            path,
+            Change(
+                before: DataSnapshot(before, in: database, at: path), after: DataSnapshot(after, in: database, at: path)
+            )
+        )
     }
 }
 

@@ -89,7 +89,7 @@ extension Evaluator {
         case .float(let number): text(number)
         case .bool(let value): "\(value)"
         case .null: "null"
-        case .path(let segments): segments.isEmpty ? "/" : segments.map { "/" + $0 }.joined()
+        case .path(let segments): RuleValue.text(ofPath: segments)
         default: nil
         }
     }

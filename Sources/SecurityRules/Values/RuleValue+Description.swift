@@ -10,6 +10,11 @@ extension RuleValue: CustomStringConvertible {
         return text.count > Self.maxShown ? text.prefix(Self.maxShown) + "…" : text
     }
 
+    /// The root of all paths has no segments.
+    static func text(ofPath segments: [String]) -> String {
+        segments.isEmpty ? "/" : segments.map { "/" + $0 }.joined()
+    }
+
     private func shown(depth: Int) -> String {
         guard depth < 4 else { return "…" }
         func list(_ elements: [RuleValue], _ open: String, _ close: String) -> String {
@@ -26,7 +31,7 @@ extension RuleValue: CustomStringConvertible {
         case .timestamp(let time): return "\(time)"
         case .duration(let duration): return "\(Double(duration.total) / 1e9) s"
         case .latlng(let point): return "latlng.value(\(point.latitude), \(point.longitude))"
-        case .path(let segments): return segments.map { "/" + $0 }.joined()
+        case .path(let segments): return Self.text(ofPath: segments)
         case .list, .storedList: return list(elements ?? [], "[", "]")
         case .set(let elements): return list(elements, "[", "].toSet()")
         case .map, .storedMap:

@@ -47,13 +47,13 @@ final class MortalHost: Sendable {
     /// Returns once every delivery has succeeded, which needs no help: a delivery that failed with a killed worker is
     /// retried when its pause is over.
     ///
-    /// - Throws: ``Bound/Exceeded`` that names what is left, if any was given up.
+    /// - Throws: ``Bound/Exceeded`` that names what is left, if any was given up or the time limit has come.
     func settle() async throws {
         var left = try await deliveries()
         while !left.isEmpty {
-            guard left.allSatisfy({ $0.state != "dead" }) else {
+            guard left.allSatisfy({ $0.state != "dead" }), !Task.isCancelled else {
                 let lines = left.map { "\($0)" }.joined(separator: "\n")
-                throw Bound.Exceeded(description: "of \(left.count) deliveries some are given up:\n\(lines)")
+                throw Bound.Exceeded(description: "\(left.count) deliveries are stuck or given up:\n\(lines)")
             }
             try await Bound.pause(milliseconds: 200)
             left = try await deliveries()

@@ -49,13 +49,15 @@ final class DocumentCache: Sendable {
     /// The documents, in a state at least as new as the call; nil unless all are known.
     func find(_ paths: [DocumentPath]) -> Found? {
         guard paths.count <= Self.maxDocuments else { return nil }
+        // A read of another snapshot may have seen a later state, in which these documents are the same: what it has
+        // changed had left before it became durable. A state that is seen only after they were found may have others.
+        let seen = seen.load(ordering: .sequentiallyConsistent)
         // What is evicted is freed without the lock, here and below.
         let (documents, version, _) = state.withLock { state in
             (state.find(paths), state.version, state.known.takeEvicted())
         }
         guard let documents else { return nil }
-        // A read of another snapshot may have seen a later state, in which these documents are the same.
-        return Found(documents: documents, version: max(version, seen.load(ordering: .sequentiallyConsistent)))
+        return Found(documents: documents, version: max(version, seen))
     }
 
     /// Notes the version of a snapshot that a read sees.

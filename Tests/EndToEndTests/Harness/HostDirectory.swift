@@ -43,9 +43,14 @@ final class HostDirectory: Sendable {
 
     static let freePorts = #""functions": 0, "firestore": 0, "database": 0, "auth": 0, "events": 0"#
 
+    /// `TEST_ENGINE` names the engine of all hosts, such as `rocksdb`; without it they have the default one.
+    private static let engine = ProcessInfo.processInfo.environment["TEST_ENGINE"]
+
     func configure(
         bundles: String, ports: String = freePorts, project: String = "demo-shop", extra: String = ""
     ) throws {
+        let store = Self.engine.map { #""store": { "engine": "\#($0)" }"# } ?? ""
+        let extra = [store, extra].filter { !$0.isEmpty }.joined(separator: ",\n  ")
         try write(
             """
             {

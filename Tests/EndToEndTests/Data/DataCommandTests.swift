@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aBackupOfTheRunningHostIsRestoredWhereItIsStopped() async throws {
+    @Test(.enabled(if: HostDirectory.hasSQLite)) func aBackupOfTheRunningHostIsRestoredWhereItIsStopped() async throws {
         try await RunningHost.serving { host in
             try await fill(host)
             let backup = try await host.data("backup", "b.sqlite", "--json")
@@ -166,7 +166,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/missing"))
     }
 
-    @Test func aDamagedStoreIsTold() async throws {
+    @Test(.enabled(if: HostDirectory.hasSQLite)) func aDamagedStoreIsTold() async throws {
         try await RunningHost.serving { host in
             for i in 0..<60 {
                 try await host.put("c/d\(i)", #"{"s":{"stringValue":"\#(String(repeating: "x", count: 3000))"}}"#)

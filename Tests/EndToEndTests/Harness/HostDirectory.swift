@@ -46,16 +46,18 @@ final class HostDirectory: Sendable {
     /// `TEST_ENGINE` names the engine of all hosts, such as `rocksdb`; without it they have the default one.
     private static let engine = ProcessInfo.processInfo.environment["TEST_ENGINE"]
 
+    /// For tests that name its files.
+    static let hasSQLite = engine ?? "sqlite" == "sqlite"
+
     func configure(
         bundles: String, ports: String = freePorts, project: String = "demo-shop", extra: String = ""
     ) throws {
-        let store = Self.engine.map { #""store": { "engine": "\#($0)" }"# } ?? ""
-        let extra = [store, extra].filter { !$0.isEmpty }.joined(separator: ",\n  ")
+        let store = Self.engine.map { #" "store": { "engine": "\#($0)" },"# } ?? ""
         try write(
             """
             {
               "project": "\(project)",
-              "data": "\(data)",
+              "data": "\(data)",\(store)
               "listen": { \(ports) },
               "bundles": [ \(bundles) ]\(extra.isEmpty ? "" : ",\n  " + extra)
             }

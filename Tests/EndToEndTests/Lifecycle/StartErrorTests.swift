@@ -76,7 +76,7 @@ import Testing
         try await expectRefusal(directory, ["9999", "newer"])
     }
 
-    @Test(arguments: [0, 50, 5000])
+    @Test(.enabled(if: HostDirectory.hasSQLite), arguments: [0, 50, 5000])
     func aTruncatedDatabaseIsRefused(size: Int) async throws {
         let directory = try HostDirectory()
         try directory.configure([])

@@ -172,7 +172,7 @@ private struct TransferCaller: Caller {
 }
 
 /// Draws from 1 to a number, each with a probability of a power of its rank.
-private final class ZipfTable: Sendable {
+private struct ZipfTable: Sendable {
     /// The sums of the weights up to each rank.
     private let sums: [Double]
 

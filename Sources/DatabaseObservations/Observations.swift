@@ -22,6 +22,8 @@ package struct Observations {
         return last
     }
 
+    package func has(of owner: UInt64?) -> Bool { byOwner[owner ?? 0] != nil }
+
     package subscript(id: UInt64, of owner: UInt64?) -> Observation? { byOwner[owner ?? 0]?[id] }
 
     package mutating func remove(_ id: UInt64, of owner: UInt64?) -> Observation? {

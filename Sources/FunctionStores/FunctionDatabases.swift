@@ -36,7 +36,7 @@ package final class FunctionDatabases: DatabaseBackend {
     private let waiting = MemoryBudget(total: 128 * 1024 * 1024)
 
     /// Values up to this are parsed on the caller's thread, which may be an event loop.
-    private static let smallBytes = 16_384
+    static let smallBytes = 16_384
     /// What a short read may return.
     private static let maxShortBytes = 65_536
 
@@ -108,8 +108,10 @@ package final class FunctionDatabases: DatabaseBackend {
         _ read: Read, _ context: OperationContext, isShort: Bool,
         _ completion: @escaping @Sendable (Result<DatabaseAnswer, DocumentError>?) -> Void
     ) {
-        store.read(in: read.name, of: isShort ? nil : .client(Self.functions), cancellation: context.cancellation) {
-            [self] state -> DatabaseAnswer? in
+        store.read(
+            in: read.name, of: isShort ? nil : .client(Self.functions), cancellation: context.cancellation,
+            isAnsweredAtOnce: { [self] in !observes(context.owner) }
+        ) { [self] state -> DatabaseAnswer? in
             do {
                 var total = 0
                 let json = try json(of: read, in: state) { bytes in
@@ -154,7 +156,8 @@ package final class FunctionDatabases: DatabaseBackend {
         _ request: RealtimeCommit, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
     ) {
         var request = request
-        request.client = context.owner
+        request.client = context.owner.map { retrying($0, context) }
+        request.isAnsweredAtOnce = { [self] in !observes(context.owner) }
         store.commit(
             request,
             in: OperationContext(
@@ -222,6 +225,15 @@ package final class FunctionDatabases: DatabaseBackend {
         }
         return found
     }
+
+    func retrying(_ owner: UInt64, _ context: OperationContext) -> RetryingClient {
+        RetryingClient(.invocation(owner)) { [cancellation = context.cancellation] in
+            cancellation?.isCancelled == true
+        }
+    }
+
+    /// Whether what an owner is told waits for what it observes.
+    func observes(_ owner: UInt64?) -> Bool { observations.withLock { $0.has(of: owner) } }
 
     package func release(owner: UInt64) {
         for observation in observations.withLock({ $0.removeAll(of: owner) }) { observation.end() }

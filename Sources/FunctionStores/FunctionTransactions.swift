@@ -26,40 +26,61 @@ package struct FunctionTransactions: TransactionBackend {
         _ changes: TransactionChanges, with writes: [Write], transaction: TransactionID, completing: [UInt8]?,
         effects: [Effect], in context: OperationContext, completion: @escaping Completion<CommitAnswer>
     ) {
-        Task {
-            let (userPart, parts): (FunctionUsers.Part?, [RealtimeCommit])
+        guard context.policy == nil else {
+            return completion(
+                .failure(.failed(DocumentError(.permissionDenied, "only functions and other admins have this access"))))
+        }
+        @Sendable func commit(_ userPart: FunctionUsers.Part?) {
+            let parts: [RealtimeCommit]
             do throws(UserFailure) {
-                guard context.policy == nil else {
-                    throw .failed(DocumentError(.permissionDenied, "only functions and other admins have this access"))
-                }
-                (userPart, parts) = (try await part(changes.users, context), try databases.commits(changes.database))
+                parts = try databases.commits(changes.database)
             } catch {
                 return completion(.failure(error))
             }
-            let stale = StaleRead()
-            let commits = parts.map { part in
-                var part = part
-                let name = part.namespace
-                part.onStale = { path in stale.place.withLock { $0 = (name, path) } }
-                return part
+            self.commit(
+                userPart, parts, with: writes, transaction: transaction, completing: completing, effects: effects,
+                in: context, completion: completion)
+        }
+        // No thread is woken for little work.
+        if changes.users.isEmpty, changes.database.size <= FunctionDatabases.smallBytes { return commit(nil) }
+        Task {
+            do throws(UserFailure) {
+                commit(try await part(changes.users, context))
+            } catch {
+                completion(.failure(error))
             }
-            documents.commit(
-                writes, transaction: transaction, completing: completing, effects: effects,
-                beside: { [store = databases.store] in
-                    (userPart.map { [$0.make()] } ?? []) + commits.map { store.part($0) }
-                }, in: context
-            ) { [store = databases.store] result in
-                let answer = result.mapError { userPart?.refusal ?? .failed($0) }
-                let place = stale.place.withLock { $0 }
-                // One of several databases is enough, since their transactions are one.
-                let expecting = commits.filter { !$0.expectations.isEmpty }
-                guard let owner = context.owner,
-                    let commit = expecting.first(where: { $0.namespace == place?.namespace }) ?? expecting.first
-                else { return completion(answer) }
-                store.complete(
-                    commit.expectations.map(\.path), stale: place?.path, in: commit.namespace, of: owner
-                ) { completion(answer) }
-            }
+        }
+    }
+
+    private func commit(
+        _ userPart: FunctionUsers.Part?, _ parts: [RealtimeCommit], with writes: [Write], transaction: TransactionID,
+        completing: [UInt8]?, effects: [Effect], in context: OperationContext,
+        completion: @escaping Completion<CommitAnswer>
+    ) {
+        let stale = StaleRead()
+        let commits = parts.map { part in
+            var part = part
+            let name = part.namespace
+            part.onStale = { path in stale.place.withLock { $0 = (name, path) } }
+            return part
+        }
+        documents.commit(
+            writes, transaction: transaction, completing: completing, effects: effects,
+            beside: { [store = databases.store] in
+                (userPart.map { [$0.make()] } ?? []) + commits.map { store.part($0) }
+            }, in: context
+        ) { [databases] result in
+            let answer = result.mapError { userPart?.refusal ?? .failed($0) }
+            let place = stale.place.withLock { $0 }
+            // One of several databases is enough, since their transactions are one.
+            let expecting = commits.filter { !$0.expectations.isEmpty }
+            guard let owner = context.owner,
+                let commit = expecting.first(where: { $0.namespace == place?.namespace }) ?? expecting.first
+            else { return completion(answer) }
+            databases.store.complete(
+                commit.expectations.map(\.path), stale: place?.path, in: commit.namespace,
+                of: databases.retrying(owner, context), isAnsweredAtOnce: !databases.observes(owner)
+            ) { completion(answer) }
         }
     }
 

@@ -86,6 +86,12 @@ public struct FairQueue<Key: Hashable, Element> {
     /// The element that ``popFirst()`` would take.
     @inlinable public var first: Element? { turns.first.flatMap { lanes[$0].elements.first } }
 
+    /// Whether a caller that may have a turn has elements.
+    @inlinable
+    public func contains(where mayHaveTurn: (Key?) -> Bool) -> Bool {
+        turns.contains { mayHaveTurn(lanes[$0].key) }
+    }
+
     @inlinable public mutating func popFirst() -> Element? { turns.popFirst().flatMap { take(of: $0) } }
 
     /// Takes the next element whose caller may have a turn. Callers that may not keep their places.

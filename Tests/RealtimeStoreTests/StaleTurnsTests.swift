@@ -16,7 +16,7 @@ struct StaleTurnsTests {
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64, isStale: Bool, at now: Duration = .zero) {
             let due = turns.decided(
-                [Self.place], stale: isStale ? Self.place : nil, of: client, at: now
+                [Self.place], stale: isStale ? Self.place : nil, of: RetryingClient(.connection(client)), at: now
             ) { answered.append(client) }
             for answer in due { answer() }
         }
@@ -44,7 +44,8 @@ struct StaleTurnsTests {
         var turns = StaleTurns(limit: .seconds(1))
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64) {
-            let due = turns.decided([Self.place], stale: Self.place, of: client, at: .zero) {
+            let due = turns.decided([Self.place], stale: Self.place, of: RetryingClient(.connection(client)), at: .zero)
+            {
                 answered.append(client)
             }
             for answer in due { answer() }
@@ -61,7 +62,9 @@ struct StaleTurnsTests {
         var turns = StaleTurns(limit: .seconds(1))
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64, isStale: Bool) {
-            let due = turns.decided([Self.place], stale: isStale ? Self.place : nil, of: client, at: .zero) {
+            let due = turns.decided(
+                [Self.place], stale: isStale ? Self.place : nil, of: RetryingClient(.connection(client)), at: .zero
+            ) {
                 answered.append(client)
             }
             for answer in due { answer() }
@@ -71,6 +74,26 @@ struct StaleTurnsTests {
         #expect(answered.all == [1, 2, 2, 2, 1])
         decided(2, isStale: false)
         #expect(answered.all == [1, 2, 2, 2, 1, 3, 2])
+    }
+
+    /// Its turn would keep all others waiting.
+    @Test func whoHasLeftGetsNoTurn() {
+        var turns = StaleTurns(limit: .seconds(1))
+        let (answered, left) = (SharedList<UInt64>(), SharedList<UInt64>())
+        func decided(_ client: UInt64, isStale: Bool) {
+            let retrying = RetryingClient(.connection(client)) { left.all.contains(client) }
+            let due = turns.decided([Self.place], stale: isStale ? Self.place : nil, of: retrying, at: .zero) {
+                answered.append(client)
+            }
+            for answer in due { answer() }
+        }
+        for client in 1...4 as ClosedRange<UInt64> { decided(client, isStale: true) }
+        for client in [2, 3] as [UInt64] { left.append(client) }
+        decided(1, isStale: false)
+        // Each has its answer nevertheless: what waits for it goes on.
+        #expect(answered.all == [1, 4, 2, 3, 1])
+        decided(4, isStale: false)
+        #expect(turns.isEmpty)
     }
 
     /// Transactions depend on several places, of which one may be hot.
@@ -84,7 +107,9 @@ struct StaleTurnsTests {
         func own(_ client: UInt64) -> StaleTurns.Place { place("\(client)") }
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64, stale: StaleTurns.Place?) {
-            let due = turns.decided([own(client), hot], stale: stale, of: client, at: .zero) {
+            let due = turns.decided(
+                [own(client), hot], stale: stale, of: RetryingClient(.connection(client)), at: .zero
+            ) {
                 answered.append(client)
             }
             for answer in due { answer() }
@@ -119,7 +144,7 @@ struct StaleTurnsTests {
                             let value = RealtimeWriteValue(RealtimeNode(.number(number + 1)))
                             var commit = RealtimeCommit(
                                 [.set(target, value, ifHash: node.hash)], in: RealtimeFixture.namespace)
-                            commit.client = client
+                            commit.client = RetryingClient(.connection(client))
                             do {
                                 try await fixture.store.commit(commit)
                                 isDone = true

@@ -18,10 +18,17 @@ package enum ReadCaller: Hashable, Sendable {
 /// Reads of one kind that may take long, of callers that could ask for many: they are served in turn by caller, a few of
 /// each at a time, by threads of their own.
 final class CallerReads: @unchecked Sendable {
+    fileprivate struct Waiting {
+        let job: any SnapshotJob
+        let arrival: Int
+    }
+
     private let condition = NSCondition()
     // `condition` is held by all code that uses the variables below.
-    private var queue: FairQueue<ReadCaller, any SnapshotJob>
+    private var queue: FairQueue<ReadCaller, Waiting>
+    private var arrivals = 0
     private var running: [ReadCaller: Int] = [:]
+    private var waitingThreads = 0
     private var isClosed = false
     /// How many threads serve them.
     let threads: Int
@@ -38,8 +45,9 @@ final class CallerReads: @unchecked Sendable {
     func put(_ job: any SnapshotJob, of caller: ReadCaller) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        guard !isClosed, queue.append(job, of: caller) else { return false }
-        condition.signal()
+        guard !isClosed, queue.append(Waiting(job: job, arrival: arrivals), of: caller) else { return false }
+        arrivals += 1
+        wakeThread()
         return true
     }
 
@@ -53,29 +61,45 @@ final class CallerReads: @unchecked Sendable {
 
     /// Waits for a job of a caller that has few running.
     ///
-    /// - Returns: nil once the queue is closed and empty.
-    fileprivate func take() -> (caller: ReadCaller, job: any SnapshotJob)? {
+    /// - Parameter last: whose job has ended before, if any.
+    /// - Returns: the job, and the number of the next one to arrive; nil once the queue is closed and empty.
+    fileprivate func take(after last: ReadCaller?) -> (caller: ReadCaller, job: any SnapshotJob, end: Int)? {
         condition.lock()
         defer { condition.unlock() }
+        if let last {
+            let left = (running[last] ?? 1) - 1
+            running[last] = left == 0 ? nil : left
+        }
         while true {
-            if let next = queue.popFirst(where: { caller in caller.map { running[$0] ?? 0 < maxRunning } ?? false }),
-                let caller = next.key
-            {
+            if let next = queue.popFirst(where: mayRun), let caller = next.key {
                 running[caller, default: 0] += 1
-                return (caller, next.element)
+                // That of the caller that has ended may be left.
+                wakeThread()
+                return (caller, next.element.job, arrivals)
             }
-            if isClosed, queue.isEmpty { return nil }
+            if isClosed, queue.isEmpty {
+                condition.broadcast()
+                return nil
+            }
+            waitingThreads += 1
             condition.wait()
+            waitingThreads -= 1
         }
     }
 
-    fileprivate func ended(_ caller: ReadCaller) {
+    /// Takes the next job if nobody but the same caller waits, and if it was already waiting when `take` returned `end`.
+    fileprivate func takeNext(of caller: ReadCaller, before end: Int) -> (any SnapshotJob)? {
         condition.lock()
-        let left = (running[caller] ?? 1) - 1
-        running[caller] = left == 0 ? nil : left
-        // One for the caller's next read; all threads end once the queue is closed and empty.
-        if isClosed { condition.broadcast() } else { condition.signal() }
-        condition.unlock()
+        defer { condition.unlock() }
+        guard queue.callers == 1, let first = queue.first, first.arrival < end else { return nil }
+        return queue.popFirst { $0 == caller }?.element.job
+    }
+
+    private func mayRun(_ caller: ReadCaller?) -> Bool { caller.map { running[$0] ?? 0 < maxRunning } ?? false }
+
+    /// Wakes a thread if there is something that it may do.
+    private func wakeThread() {
+        if waitingThreads > 0, queue.contains(where: mayRun) { condition.signal() }
     }
 }
 
@@ -94,26 +118,43 @@ final class CallerReader: @unchecked Sendable {
     }
 
     func run() {
-        while let (caller, job) = reads.take() {
-            serve(job)
-            reads.ended(caller)
+        var last: ReadCaller?
+        while let (caller, job, end) = reads.take(after: last) {
+            serve(job, of: caller, before: end)
+            last = caller
         }
         session = nil
     }
 
-    private func serve(_ job: any SnapshotJob) {
-        guard job.isWanted else { return completions.add { job.fail(.callerLeft) } }
+    /// Runs a job. Others that its caller has waiting see the same state, as long as they take little time and nobody else
+    /// waits.
+    private func serve(_ first: any SnapshotJob, of caller: ReadCaller, before end: Int) {
+        guard first.isWanted else { return completions.add { first.fail(.callerLeft) } }
         var hasRun = false
         do {
             let session = try self.session ?? SnapshotSession(engine.makeReadSession(), completions: completions)
             self.session = session
             try session.read { snapshot in
-                hasRun = true
-                job.run(on: snapshot)
+                let start = ContinuousClock.now
+                var job = first
+                while true {
+                    hasRun = true
+                    if job.isWanted {
+                        job.run(on: snapshot)
+                    } else {
+                        completions.add { [job] in job.fail(.callerLeft) }
+                    }
+                    guard ContinuousClock.now - start < Self.maxTime, let next = reads.takeNext(of: caller, before: end)
+                    else { return }
+                    job = next
+                }
             }
         } catch {
             let failure = DocumentError(from: error)
-            if !hasRun { completions.add { job.fail(failure) } }
+            if !hasRun { completions.add { first.fail(failure) } }
         }
     }
+
+    /// How long one state is used for several jobs.
+    private static let maxTime: Duration = .milliseconds(1)
 }

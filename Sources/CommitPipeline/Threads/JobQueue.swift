@@ -16,15 +16,17 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
         isClosed = false
     }
 
-    /// - Parameter limit: refuses the job if this many are already waiting.
+    /// - Parameters:
+    ///   - limit: refuses the job if this many are already waiting.
+    ///   - isUrgent: false leaves a thread asleep: the job only has to come before the next one.
     /// - Returns: false if the queue is closed or full; the job was not taken then.
     @inlinable
-    public func put(_ job: Job, limit: Int = .max) -> Bool {
+    public func put(_ job: Job, limit: Int = .max, isUrgent: Bool = true) -> Bool {
         condition.lock()
         defer { condition.unlock() }
         guard !isClosed, jobs.count < limit else { return false }
         jobs.append(job)
-        if waiting > 0 { condition.signal() }
+        if waiting > 0, isUrgent { condition.signal() }
         return true
     }
 

@@ -106,6 +106,7 @@ final class RealtimeConnection: @unchecked Sendable {
         case .open:
             end = .closing(registrations: registrations, waiting: [completion])
             story.ended(reason)
+            client.leaves()
             perform(session.end())
             for read in reads.values { read.cancel() }
             reads = [:]

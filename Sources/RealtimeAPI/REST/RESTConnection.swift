@@ -98,6 +98,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     private func end() {
         loop.remove(self)
         context = nil
+        lastClient?.leaves()
         held?.release()
         switch state {
         case .receiving(let exchange), .answering(let exchange): exchange.clientLeft()

@@ -12,6 +12,7 @@ package final class RealtimeClient: Sendable {
 
     /// Whether the answers to its writes must come behind changes that it listens to.
     private let listened = Atomic<Bool>(false)
+    private let left = Atomic<Bool>(false)
 
     private static let lastID = Atomic<UInt64>(0)
 
@@ -22,6 +23,12 @@ package final class RealtimeClient: Sendable {
 
     /// Whether it has ever listened.
     var hasListened: Bool { listened.load(ordering: .sequentiallyConsistent) }
+
+    /// The client as one that retries.
+    var retrying: RetryingClient { RetryingClient(.connection(id)) { [self] in left.load(ordering: .relaxed) } }
+
+    /// Called when the connection ends.
+    func leaves() { left.store(true, ordering: .relaxed) }
 
     /// Called before it listens.
     func listens() { listened.store(true, ordering: .sequentiallyConsistent) }

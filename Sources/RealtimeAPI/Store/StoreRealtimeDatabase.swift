@@ -119,6 +119,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         let holder = holder(principal, client)
         store.read(
             in: name, of: reader(principal, client, length), cancellation: read.cancellation,
+            isAnsweredAtOnce: { !client.hasListened },
             { [self] state -> Result<RealtimeReading, RealtimeServiceError>? in
                 try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
                 if let error = missingIndex(read.query, read.path, state), read.requiresIndex {
@@ -234,7 +235,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
             }
         }
         var request = commit(write, as: principal)
-        request.client = client.id
+        request.client = client.retrying
         request.maxRows = maxRows
         // Hashing takes as long as the value is large.
         request.isAnsweredAtOnce = { !options.wantsHash && !client.hasListened }
@@ -338,7 +339,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     ) {
         let caller = caller(principal, client) ?? Self.admins
         var commit = commit(write, as: principal)
-        commit.client = client.id
+        commit.client = client.retrying
         var context = context(of: principal, options)
         context.cancellation = options.cancellation
         let (request, operation) = (commit, context)

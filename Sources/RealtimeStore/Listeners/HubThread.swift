@@ -55,6 +55,7 @@ final class HubThread: @unchecked Sendable {
         while take(within: nextDeadline.map { max($0 - elapsed(), .zero) }) {
             work()
             for answer in turns.expire(at: elapsed()) { answer() }
+            hub.note(hasTurns: !turns.isEmpty)
             retry(at: elapsed())
         }
         // Without a writer, no more commits come.
@@ -95,7 +96,10 @@ final class HubThread: @unchecked Sendable {
             completion()
         case .decision(let places, let stale, let client, let completion):
             updateGroups()
-            for answer in turns.decided(places, stale: stale, of: client, at: elapsed(), completion) { answer() }
+            let answers = turns.decided(places, stale: stale, of: client, at: elapsed(), completion)
+            // Before the client that has a turn can commit.
+            hub.note(hasTurns: !turns.isEmpty)
+            for answer in answers { answer() }
         case .add(let core): add(core)
         case .begin(let id, let beginning):
             if beginning.version > position { return waiting.append((beginning.version, job)) }

@@ -10,7 +10,7 @@ enum HubJob: Sendable {
     /// An answer to a caller, which must not come before the effects of the commits up to a version.
     case completion(at: Int64?, @Sendable () -> Void)
     /// As a completion, of a conditional write by a client.
-    case decision([StaleTurns.Place], stale: StaleTurns.Place?, client: UInt64, @Sendable () -> Void)
+    case decision([StaleTurns.Place], stale: StaleTurns.Place?, client: RetryingClient, @Sendable () -> Void)
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
@@ -43,6 +43,7 @@ final class RealtimeHub: Sendable {
     private let threads = Mutex(ThreadGroups())
     private let lastID = Atomic<UInt64>(0)
     private let listeners = Atomic<Int>(0)
+    private let turns = Atomic(false)
 
     private static let threadName = "realtime.listeners"
 
@@ -87,7 +88,7 @@ final class RealtimeHub: Sendable {
 
     /// Calls back as ``complete(at:_:)`` does, and if one of the places is stale, when it is the client's turn to retry.
     func complete(
-        _ places: [StaleTurns.Place], stale: StaleTurns.Place?, of client: UInt64,
+        _ places: [StaleTurns.Place], stale: StaleTurns.Place?, of client: RetryingClient,
         _ completion: @escaping @Sendable () -> Void
     ) {
         if !jobs.put(.decision(places, stale: stale, client: client, completion)) { completion() }
@@ -107,11 +108,19 @@ final class RealtimeHub: Sendable {
 
     private static let fewListeners = 1_000
 
+    /// Whether some clients take turns at conditional writes, as far as the listeners' thread has come.
+    var hasTurns: Bool { turns.load(ordering: .relaxed) }
+
+    /// Called by the thread.
+    func note(hasTurns: Bool) {
+        if hasTurns != turns.load(ordering: .relaxed) { turns.store(hasTurns, ordering: .relaxed) }
+    }
+
     func makeID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     func add(_ core: ListenerCore) {
         listeners.add(1, ordering: .relaxed)
-        _ = jobs.put(.add(core))
+        _ = jobs.put(.add(core), isUrgent: false)
     }
 
     func begin(_ id: UInt64, _ beginning: ListenerBeginning) {

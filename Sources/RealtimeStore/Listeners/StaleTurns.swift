@@ -18,12 +18,12 @@ struct StaleTurns {
 
     private struct Queue {
         /// The client whose turn it is, and until when it may take.
-        var client: UInt64
+        var client: RetryingClient.ID
         var deadline: Duration
         /// Whether the client was stale in its turn, because of a writer that takes no turns.
         var hasFailed = false
         /// One turn for each client, however many of its writes are stale.
-        var waiting: [(client: UInt64, answers: [Answer])] = []
+        var waiting: [(client: RetryingClient, answers: [Answer])] = []
         /// Answers to clients that have written during the turn.
         var written: [Answer] = []
     }
@@ -33,6 +33,8 @@ struct StaleTurns {
     private let limit: Duration
 
     init(limit: Duration) { self.limit = limit }
+
+    var isEmpty: Bool { queues.isEmpty }
 
     /// When the next turn ends; nil if there is none.
     var nextDeadline: Duration? { queues.values.map(\.deadline).min() }
@@ -45,10 +47,10 @@ struct StaleTurns {
     ///   - answer: answers its client.
     /// - Returns: the answers that are due.
     mutating func decided(
-        _ places: [Place], stale: Place?, of client: UInt64, at now: Duration, _ answer: @escaping Answer
+        _ places: [Place], stale: Place?, of client: RetryingClient, at now: Duration, _ answer: @escaping Answer
     ) -> [Answer] {
         // Its turns elsewhere are over.
-        let own = places.filter { $0 != stale && queues[$0]?.client == client }
+        let own = places.filter { $0 != stale && queues[$0]?.client == client.id }
         let released = own.flatMap { next($0, at: now) }
         if let stale { return released + isStale(stale, of: client, at: now, answer) }
         guard own.isEmpty, let busy = places.first(where: { queues[$0] != nil }) else { return released + [answer] }
@@ -57,14 +59,14 @@ struct StaleTurns {
     }
 
     private mutating func isStale(
-        _ place: Place, of client: UInt64, at now: Duration, _ answer: @escaping Answer
+        _ place: Place, of client: RetryingClient, at now: Duration, _ answer: @escaping Answer
     ) -> [Answer] {
         guard var queue = queues[place] else {
-            queues[place] = Queue(client: client, deadline: now + limit)
+            queues[place] = Queue(client: client.id, deadline: now + limit)
             return [answer]
         }
-        guard queue.client == client else {
-            if let index = queue.waiting.firstIndex(where: { $0.client == client }) {
+        guard queue.client == client.id else {
+            if let index = queue.waiting.firstIndex(where: { $0.client.id == client.id }) {
                 queue.waiting[index].answers.append(answer)
             } else {
                 queue.waiting.append((client, [answer]))
@@ -97,14 +99,18 @@ struct StaleTurns {
 
     private mutating func next(_ place: Place, at now: Duration) -> [Answer] {
         guard var queue = queues.removeValue(forKey: place) else { return [] }
-        let written = queue.written
-        guard !queue.waiting.isEmpty else { return written }
-        let next = queue.waiting.removeFirst()
-        queue.client = next.client
+        var due = queue.written
+        queue.written = []
+        // A turn of a client that has left would last until its limit.
+        let next = queue.waiting.firstIndex { !$0.client.hasLeft() } ?? queue.waiting.count
+        for (_, answers) in queue.waiting.prefix(next) { due += answers }
+        queue.waiting.removeFirst(next)
+        guard !queue.waiting.isEmpty else { return due }
+        let (client, answers) = queue.waiting.removeFirst()
+        queue.client = client.id
         queue.deadline = now + limit
         queue.hasFailed = false
-        queue.written = []
         queues[place] = queue
-        return next.answers + written
+        return answers + due
     }
 }

@@ -35,14 +35,19 @@ package final class RealtimeStore: Sendable {
     ///
     /// - Parameters:
     ///   - caller: whose turn the read waits for; nil for a short read of a function or the host.
-    ///   - completion: called after the effects of all commits that the state has were delivered to listeners.
+    ///   - isAnsweredAtOnce: asked once the state was read. If it returns true, the reader's thread may call the
+    ///     completion: the caller has no listeners that the state's commits must reach before.
+    ///   - completion: called after the effects of all commits that the state has were delivered to listeners. It must be
+    ///     quick.
     package func read<Success: Sendable>(
         in namespace: String, of caller: ReadCaller? = nil, cancellation: OperationCancellation? = nil,
+        isAnsweredAtOnce: @escaping @Sendable () -> Bool = { false },
         _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Success,
         completion: @escaping @Sendable (Result<Success, RealtimeFailure>) -> Void
     ) {
         let job = RealtimeReadJob(
-            namespace: namespace, store: self, cancellation: cancellation, body: body, completion: completion)
+            namespace: namespace, store: self, cancellation: cancellation, isAnsweredAtOnce: isAnsweredAtOnce,
+            body: body, completion: completion)
         pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
     }
 
@@ -64,7 +69,8 @@ package final class RealtimeStore: Sendable {
     /// - Parameters:
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
     ///   - place: one that was reserved in it before; nil for the next.
-    ///   - caller: whose turn the check waits for, and the comparison of hashes.
+    ///   - caller: whose turn the check waits for, and the comparison of hashes. If it is that of a long decision, it first
+    ///     tries whether a short one is enough.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
     ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
     ///     ``RealtimeCommit/isAnsweredAtOnce``.
@@ -85,18 +91,27 @@ package final class RealtimeStore: Sendable {
             if let sequence, let place { sequence.submit(place, step) } else { step() }
         }
         guard request.isDecidedEarly else { return inTurn { submit(nil) } }
-        let job = EarlyCheckJob(
-            request: request, catalogs: catalogs, configuration: configuration, now: pipeline.now,
-            cancellation: context.cancellation
-        ) { [hub] result in
-            inTurn {
-                switch result {
-                case .success(let decision): submit(decision)
-                case .failure(let failure): hub.complete { completion(.failure(failure)) }
+        @Sendable func decide(within limits: RealtimeReadLimits, of turn: ReadCaller?) {
+            let job = EarlyCheckJob(
+                request: request, catalogs: catalogs, configuration: configuration, limits: limits, now: pipeline.now,
+                cancellation: context.cancellation
+            ) { [hub, configuration] result in
+                if case .success(nil) = result { return decide(within: configuration.limits, of: caller) }
+                inTurn {
+                    switch result {
+                    case .success(let decision): submit(decision)
+                    case .failure(let failure): hub.complete { completion(.failure(failure)) }
+                    }
                 }
             }
+            pipeline.read(job, of: turn, limit: pipeline.configuration.maxWaiting)
         }
-        pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
+        // Most of what is hashed is a leaf. How large it is is seen only when it is read.
+        if case .clientCommit(let client)? = caller, request.isSmall {
+            decide(within: configuration.shortLimits, of: .clientGet(client))
+        } else {
+            decide(within: configuration.limits, of: caller)
+        }
     }
 
     /// Commits writes.
@@ -118,10 +133,13 @@ package final class RealtimeStore: Sendable {
 
     /// Calls back with the outcome of a commit whose writes depend on what is at some paths: if one of them has changed
     /// meanwhile, when it is the client's turn to retry, so that it succeeds although many do the same.
+    ///
+    /// - Parameter isAnsweredAtOnce: whether the caller has no listeners that the commit's effects must reach before.
     package func complete(
-        _ paths: [RealtimePath], stale: RealtimePath?, in namespace: String, of client: UInt64,
-        completion: @escaping @Sendable () -> Void
+        _ paths: [RealtimePath], stale: RealtimePath?, in namespace: String, of client: RetryingClient,
+        isAnsweredAtOnce: Bool, completion: @escaping @Sendable () -> Void
     ) {
+        if stale == nil, isAnsweredAtOnce, hub.letsAnswersOvertake, !hub.hasTurns { return completion() }
         func place(_ path: RealtimePath) -> StaleTurns.Place {
             StaleTurns.Place(namespace: namespace, target: RealtimeTarget(path))
         }
@@ -147,6 +165,7 @@ struct RealtimeReadJob<Success: Sendable>: SnapshotJob {
     let namespace: String
     let store: RealtimeStore
     let cancellation: OperationCancellation?
+    let isAnsweredAtOnce: @Sendable () -> Bool
     let body: @Sendable (RealtimeSnapshot) throws -> Success
     let completion: @Sendable (Result<Success, RealtimeFailure>) -> Void
 
@@ -154,8 +173,9 @@ struct RealtimeReadJob<Success: Sendable>: SnapshotJob {
         let result = Result { try body(try store.snapshot(of: namespace, in: snapshot)) }
             .mapError { RealtimeFailure(from: $0) }
         let version = snapshot.version
-        snapshot.complete { [completion, store] in
-            store.hub.complete(at: version) { completion(result) }
+        snapshot.complete { [self] in
+            if isAnsweredAtOnce(), store.hub.letsAnswersOvertake { return completion(result) }
+            store.hub.complete(at: version) { [completion] in completion(result) }
         }
     }
 

@@ -35,16 +35,19 @@ struct EarlyCheckJob: SnapshotJob {
     let request: RealtimeCommit
     let catalogs: CatalogCache
     let configuration: RealtimeStoreConfiguration
+    /// What may be hashed.
+    let limits: RealtimeReadLimits
     let now: @Sendable () -> Timestamp
     let cancellation: OperationCancellation?
-    let completion: @Sendable (Result<EarlyDecision, RealtimeFailure>) -> Void
+    /// Receives nil if there is more to hash than the limits allow, and the configuration's allow more.
+    let completion: @Sendable (Result<EarlyDecision?, RealtimeFailure>) -> Void
 
     func run(on snapshot: Snapshot) {
         let result = Result { try decide(on: snapshot) }.mapError { RealtimeFailure(from: $0) }
         snapshot.complete { [completion] in completion(result) }
     }
 
-    private func decide(on snapshot: Snapshot) throws -> EarlyDecision {
+    private func decide(on snapshot: Snapshot) throws -> EarlyDecision? {
         let generation = request.checkGeneration()
         let record = try catalogs.catalog(of: snapshot).namespaces[request.namespace]
         let notes = ReadNotes()
@@ -56,7 +59,11 @@ struct EarlyCheckJob: SnapshotJob {
         do {
             try plan.apply(request.writes)
             if let check = request.check { try plan.check(check) }
-            try plan.compareHashes(request.writes, within: configuration.limits)
+            do {
+                try plan.compareHashes(request.writes, within: limits)
+            } catch let error as RealtimeFailure where error.isBeyondLimits && limits != configuration.limits {
+                return nil
+            }
         } catch let error as RealtimeFailure {
             failure = error
         }

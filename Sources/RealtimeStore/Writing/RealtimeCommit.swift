@@ -21,7 +21,7 @@ package struct RealtimeCommit: Sendable {
     package var isAnsweredAtOnce: @Sendable () -> Bool = { false }
     /// The client, if it retries conditional writes that are stale. So that it succeeds although many write the same
     /// path, its answer may wait for its turn: see `StaleTurns`.
-    package var client: UInt64?
+    package var client: RetryingClient?
     /// How many rows it may change; nil for no bound. A subtree that is deleted counts little.
     package var maxRows: Int?
     /// What its events may be.
@@ -55,6 +55,9 @@ package struct RealtimeExpectation: Sendable {
 extension RealtimeCommit {
     /// Whether a reader decides on it before the writer does.
     var isDecidedEarly: Bool { (check != nil && !isCheckQuick) || conditionalTarget != nil }
+
+    /// Whether what it writes is soon looked at.
+    var isSmall: Bool { writes.allSatisfy { $0.staged == nil } && writes.reduce(0) { $0 + $1.nodeCount } <= 1_000 }
 
     /// What is written if it has a given hash; nil if the commit has no condition.
     var conditionalTarget: RealtimeTarget? {

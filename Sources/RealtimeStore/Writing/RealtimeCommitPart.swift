@@ -67,8 +67,12 @@ package final class RealtimeCommitPart: CommitPart {
                 do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
             }
             // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
-            try plan.compareHashes(
-                request.writes, within: early == nil ? kind.configuration.limits : kind.configuration.writerLimits)
+            do {
+                try plan.compareHashes(
+                    request.writes, within: early == nil ? kind.configuration.limits : kind.configuration.writerLimits)
+            } catch let failure as RealtimeFailure where failure.isBeyondLimits && early != nil {
+                return try refuse(.stale)
+            }
             if plan.isStale { return try refuse(.stale) }
         }
         if let limit = request.maxRows, plan.changes.count > limit {

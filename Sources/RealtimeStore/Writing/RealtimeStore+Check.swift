@@ -12,11 +12,11 @@ extension RealtimeStore {
     ) {
         guard request.check != nil else { return hub.complete { completion(.success(())) } }
         let job = EarlyCheckJob(
-            request: request, catalogs: catalogs, configuration: configuration, now: pipeline.now,
-            cancellation: nil
+            request: request, catalogs: catalogs, configuration: configuration,
+            limits: configuration.limits, now: pipeline.now, cancellation: nil
         ) { [hub] result in
             hub.complete {
-                completion(result.flatMap { decision in decision.failure.map { .failure($0) } ?? .success(()) })
+                completion(result.flatMap { decision in decision?.failure.map { .failure($0) } ?? .success(()) })
             }
         }
         pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)

@@ -79,8 +79,9 @@ struct WritePlan {
         }
     }
 
-    /// Compares the hashes of conditional writes, each with what exists before it. What is too much for the limits counts as
-    /// changed.
+    /// Compares the hashes of conditional writes, each with what exists before it.
+    ///
+    /// - Throws: a failure beyond limits if what exists is too much for these.
     mutating func compareHashes(_ writes: [RealtimeWrite], within limits: RealtimeReadLimits) throws {
         guard writes.contains(where: \.isConditional) else { return }
         var plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
@@ -94,11 +95,7 @@ struct WritePlan {
     }
 
     private func has(_ hash: String, at target: RealtimeTarget, within limits: RealtimeReadLimits) throws -> Bool {
-        do {
-            return try after(limits).hash(at: target) == hash
-        } catch let failure as RealtimeFailure where failure.isBeyondLimits && limits != configuration.limits {
-            return false
-        }
+        try after(limits).hash(at: target) == hash
     }
 
     func check(_ check: RealtimeCheck) throws { try check(before, after, now) }

@@ -56,6 +56,9 @@ package struct DatabaseRequest: Hashable, Sendable {
         self.observation = observation
     }
 
+    /// About the bytes that are to be parsed.
+    package var size: Int { 128 + target.utf8.count + (query?.count ?? 0) + value.count }
+
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         let code = try reader.byte()
         guard let operation = Operation(rawValue: code) else {
@@ -161,6 +164,11 @@ package struct DatabaseChanges: Hashable, Sendable {
     }
 
     package var isEmpty: Bool { expectations.isEmpty && writes.isEmpty }
+
+    /// About the bytes that are to be parsed.
+    package var size: Int {
+        expectations.reduce(0) { $0 + $1.read.size } + writes.reduce(0) { $0 + $1.size }
+    }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         expectations = try reader.list { reader throws(DecodingFailure) in

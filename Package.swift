@@ -149,7 +149,8 @@ let package = Package(
         .target(
             name: "RealtimeStore",
             dependencies: [
-                "StrictJSON", "DocumentModel", "RealtimeModel", "RealtimeHashing", "StorageEngine", "CommitPipeline",
+                "StrictJSON", "DocumentModel", "RealtimeModel", "RealtimeHashing", "Sharing", "StorageEngine",
+                "CommitPipeline",
             ],
             swiftSettings: settings),
         .target(

@@ -97,15 +97,32 @@ package final class FunctionDatabases: DatabaseBackend {
     private func get(
         _ read: Read, _ context: OperationContext, _ completion: @escaping Completion<DatabaseAnswer>
     ) {
-        get(read, context, isShort: read.query == nil) { [self] answer in
+        guard read.query == nil else {
+            return get(read, context, isShort: false) { completion($0 ?? .failure(.unanswered)) }
+        }
+        let (known, place) = store.nodes.find(read.path, in: read.name)
+        if let known, !observes(context.owner) { return completion(answer(known, read, context)) }
+        get(read, context, isShort: true, adding: place) { [self] answer in
             if let answer { return completion(answer) }
             get(read, context, isShort: false) { completion($0 ?? .failure(.unanswered)) }
         }
     }
 
-    /// - Parameter completion: receives nil if that is too long for a short read.
+    private func answer(
+        _ known: NodeCache.Known, _ read: Read, _ context: OperationContext
+    ) -> Result<DatabaseAnswer, DocumentError> {
+        Result { () throws(DocumentError) in
+            let json = known.json(as: .export)
+            try context.answer?.take(json.count)
+            return .value(json, hash: read.wantsHash ? known.hash : "", version: known.version)
+        }
+    }
+
+    /// - Parameters:
+    ///   - place: where to add what is found.
+    ///   - completion: receives nil if that is too long for a short read.
     private func get(
-        _ read: Read, _ context: OperationContext, isShort: Bool,
+        _ read: Read, _ context: OperationContext, isShort: Bool, adding place: NodeCache.Place? = nil,
         _ completion: @escaping @Sendable (Result<DatabaseAnswer, DocumentError>?) -> Void
     ) {
         store.read(
@@ -120,6 +137,9 @@ package final class FunctionDatabases: DatabaseBackend {
                     do throws(DocumentError) { try context.answer?.take(bytes) } catch {
                         throw RealtimeFailure(.tooLarge, error.message)
                     }
+                }
+                if let place, total <= NodeCache.maxNodeBytes {
+                    store.nodes.add(try state.node(at: read.path), at: place)
                 }
                 let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : ""
                 return .value(json, hash: hash, version: state.version)
@@ -232,7 +252,7 @@ package final class FunctionDatabases: DatabaseBackend {
         }
     }
 
-    /// Whether what an owner is told waits for what it observes.
+    /// Whether answers to an owner wait for what it observes.
     func observes(_ owner: UInt64?) -> Bool { observations.withLock { $0.has(of: owner) } }
 
     package func release(owner: UInt64) {

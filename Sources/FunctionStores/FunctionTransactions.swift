@@ -74,9 +74,8 @@ package struct FunctionTransactions: TransactionBackend {
             let place = stale.place.withLock { $0 }
             // One of several databases is enough, since their transactions are one.
             let expecting = commits.filter { !$0.expectations.isEmpty }
-            guard let owner = context.owner,
-                let commit = expecting.first(where: { $0.namespace == place?.namespace }) ?? expecting.first
-            else { return completion(answer) }
+            let first = expecting.first { $0.namespace == place?.namespace } ?? expecting.first ?? commits.first
+            guard let owner = context.owner, let commit = first else { return completion(answer) }
             databases.store.complete(
                 commit.expectations.map(\.path), stale: place?.path, in: commit.namespace,
                 of: databases.retrying(owner, context), isAnsweredAtOnce: !databases.observes(owner)

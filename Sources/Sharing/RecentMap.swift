@@ -32,18 +32,20 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         add(value, bytes: bytes, key)
     }
 
-    /// - Returns: whether there was a value.
-    @discardableResult
-    package mutating func remove(_ key: Key) -> Bool {
+    /// Removes a value.
+    package mutating func take(_ key: Key) -> Value? {
         if let found = young.removeValue(forKey: key) {
             youngBytes -= found.bytes
-        } else if let found = old.removeValue(forKey: key) {
-            oldBytes -= found.bytes
-        } else {
-            return false
+            return found.value
         }
-        return true
+        guard let found = old.removeValue(forKey: key) else { return nil }
+        oldBytes -= found.bytes
+        return found.value
     }
+
+    /// - Returns: whether there was a value.
+    @discardableResult
+    package mutating func remove(_ key: Key) -> Bool { take(key) != nil }
 
     /// What was evicted last, so that a caller with a lock can free it without.
     package mutating func takeEvicted() -> any Sendable {

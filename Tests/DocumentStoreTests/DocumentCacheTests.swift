@@ -21,9 +21,26 @@ struct DocumentCacheTests {
         cache.find(paths)?.documents.map(\.document)
     }
 
+    /// Adds what a second read has found.
+    private func add(
+        _ documents: [Document?], at paths: [DocumentPath], to cache: DocumentCache, version: Int64,
+        newest: (DocumentPath) -> Int64
+    ) {
+        for _ in 0..<2 { cache.add(documents, at: paths, version: version, newest: newest) }
+    }
+
+    @Test func whatIsReadOnceIsNotKept() throws {
+        let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
+        cache.add([document(paths[0], 1)], at: [paths[0]], version: 1) { _ in 1 }
+        #expect(found([paths[0]], in: cache) == nil)
+        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
+        #expect(found([paths[0]], in: cache) == [document(paths[0], 1)])
+        #expect(found([paths[1]], in: cache) == nil)
+    }
+
     @Test func whatWasReadIsFoundUntilItChanges() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
+        add([document(paths[0], 1), nil], at: paths, to: cache, version: 1) { _ in 1 }
         #expect(found(paths, in: cache) == [document(paths[0], 1), nil])
         cache.willChange([paths[1]])
         #expect(found(paths, in: cache) == nil)
@@ -50,30 +67,30 @@ struct DocumentCacheTests {
         let newest: (DocumentPath) -> Int64 = { [path = paths[0]] in $0 == path ? 2 : 1 }
         cache.willChange([paths[0]])
         // The change is on its way, and not even known as the document's newest yet.
-        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
+        add([document(paths[0], 1), nil], at: paths, to: cache, version: 1) { _ in 1 }
         #expect(found([paths[0]], in: cache) == nil)
         cache.committed([(paths[0], document(paths[0], 2))], version: 2)
-        cache.add([document(paths[0], 1), nil], at: paths, version: 1, newest: newest)
+        add([document(paths[0], 1), nil], at: paths, to: cache, version: 1, newest: newest)
         #expect(found([paths[0]], in: cache) == nil)
         #expect(found([paths[1]], in: cache) == [nil])
-        cache.add([document(paths[0], 2), nil], at: paths, version: 2, newest: newest)
+        add([document(paths[0], 2), nil], at: paths, to: cache, version: 2, newest: newest)
         #expect(found(paths, in: cache) == [document(paths[0], 2), nil])
     }
 
     @Test func whatWasRolledBackMustBeReadAgain() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
+        add([document(paths[0], 1), nil], at: paths, to: cache, version: 1) { _ in 1 }
         cache.willChange(paths)
         cache.rolledBack()
         #expect(found([paths[0]], in: cache) == nil)
-        cache.add([document(paths[0], 1), nil], at: paths, version: 1) { _ in 1 }
+        add([document(paths[0], 1), nil], at: paths, to: cache, version: 1) { _ in 1 }
         #expect(found(paths, in: cache) == [document(paths[0], 1), nil])
     }
 
     /// A read that has seen a commit is never followed by one of an earlier time.
     @Test func timesNeverGoBack() throws {
         let cache = DocumentCache(version: 1, maxBytes: 1 << 20)
-        cache.add([document(paths[0], 1)], at: [paths[0]], version: 1) { _ in 1 }
+        add([document(paths[0], 1)], at: [paths[0]], to: cache, version: 1) { _ in 1 }
         cache.willChange([paths[1]])
         cache.saw(2)
         #expect(cache.find([paths[0]])?.version == 2)
@@ -84,10 +101,10 @@ struct DocumentCacheTests {
     @Test func memoryIsBounded() throws {
         let cache = DocumentCache(version: 1, maxBytes: 100_000)
         let hot = try DocumentPath("c/hot")
-        cache.add([document(hot, 1)], at: [hot], version: 1) { _ in 1 }
+        add([document(hot, 1)], at: [hot], to: cache, version: 1) { _ in 1 }
         for n in 0..<1000 {
             let path = try DocumentPath("c/d\(n)")
-            cache.add([document(path, 1, padding: 1000)], at: [path], version: 1) { _ in 1 }
+            add([document(path, 1, padding: 1000)], at: [path], to: cache, version: 1) { _ in 1 }
             // What is read again and again stays.
             #expect(found([hot], in: cache) != nil)
             #expect(cache.bytes <= 100_000)
@@ -95,12 +112,12 @@ struct DocumentCacheTests {
         #expect(try found([DocumentPath("c/d999")], in: cache) != nil)
         #expect(try found([DocumentPath("c/d0")], in: cache) == nil)
         let large = try (0..<2).map { try DocumentPath("c/large\($0)") }
-        cache.add(large.map { document($0, 1, padding: 10_000) }, at: large, version: 1) { _ in 1 }
+        add(large.map { document($0, 1, padding: 10_000) }, at: large, to: cache, version: 1) { _ in 1 }
         #expect(found([large[0]], in: cache) != nil)
         // Together they would hold up the caller's thread.
         #expect(found(large, in: cache) == nil)
         cache.close()
-        cache.add([document(hot, 1)], at: [hot], version: 1) { _ in 1 }
+        add([document(hot, 1)], at: [hot], to: cache, version: 1) { _ in 1 }
         #expect(cache.bytes == 0 && found([hot], in: cache) == nil)
     }
 
@@ -111,6 +128,51 @@ struct DocumentCacheTests {
             #expect(test.store.parts.cache.find([paths[0]]) != nil)
             let client = OperationContext(owner: 1, policy: Nobody())
             #expect(await refusal { _ = try await test.get("c/a", context: client) }?.code == .permissionDenied)
+        }
+    }
+
+    /// Reads documents until they are known.
+    private func know(_ paths: [String], _ test: TestStore) async throws {
+        for _ in 0..<3 { for path in paths { _ = try await test.get(path) } }
+        #expect(try test.store.parts.cache.find(paths.map { try DocumentPath($0) }) != nil)
+    }
+
+    @Test(arguments: [EngineKind.memory, .sqlite])
+    func transactionsSeeOneStateWithIt(_ kind: EngineKind) async throws {
+        try await withStore(kind) { test in
+            for path in ["c/a", "c/b", "c/d"] { try await test.set(path, ["n": .integer(1)]) }
+            try await know(["c/a", "c/b", "c/d"], test)
+            let (reader, writer, unhurt) = (
+                try await test.begin(.readOnly(at: nil)), try await test.begin(), try await test.begin()
+            )
+            for id in [reader, writer, unhurt] { #expect(try await test.get("c/a", in: id) != nil) }
+            try await test.set("c/b", ["n": .integer(2)])
+            try await know(["c/a", "c/b", "c/d"], test)
+            // It goes on in the state of its first read.
+            #expect(try await test.get("c/b", in: reader)?.fields == ["n": .integer(1)])
+            #expect(try await test.get("c/d", in: reader)?.fields == ["n": .integer(1)])
+            // Nothing that these have read has changed.
+            for id in [writer, unhurt] {
+                #expect(try await test.get("c/b", in: id)?.fields == ["n": .integer(2)])
+            }
+            try await test.set("c/d", [:], in: unhurt)
+            try await test.set("c/a", ["n": .integer(2)])
+            try await know(["c/a", "c/b", "c/d"], test)
+            #expect(await refusal { try await test.set("c/x", [:], in: writer) }?.code == .aborted)
+        }
+    }
+
+    /// What was known of a document is what the transaction depends on.
+    @Test func aTransactionFailsIfWhatWasKnownHasChanged() async throws {
+        try await withStore { test in
+            try await test.set("c/a", ["n": .integer(1)])
+            try await know(["c/a", "c/missing"], test)
+            for path in ["c/a", "c/missing"] {
+                let id = try await test.begin()
+                _ = try await test.get(path, in: id)
+                try await test.set(path, ["n": .integer(2)])
+                #expect(await refusal { try await test.set("c/x", [:], in: id) }?.code == .aborted)
+            }
         }
     }
 

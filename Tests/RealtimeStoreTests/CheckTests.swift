@@ -169,15 +169,17 @@ struct CheckTests {
         let write = RealtimeWrite.set(list, RealtimeWriteValue(RealtimeNode(true)), ifHash: hash)
         let old = RealtimeNode(.string(text))
         do {
-            try await fixture.commit(write) { _, _, _ in
+            let check: RealtimeCheck = { _, _, _ in
                 decisions.append(1)
                 guard decisions.all.count == 1 else { return }
                 fixture.setBlocking("list/k1", RealtimeNode(true))
                 fixture.setBlocking("list/k1", old)
             }
+            // Its decision is a long one at once.
+            try await fixture.store.commit(RealtimeCommit([write], in: RealtimeFixture.namespace, check: check))
             #expect(isWritten)
-        } catch let failure as RealtimeFailure {
-            #expect(failure == .stale)
+        } catch {
+            #expect(error == .stale)
             #expect(!isWritten)
         }
         try await fixture.close()

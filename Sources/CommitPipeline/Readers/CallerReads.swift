@@ -87,7 +87,7 @@ final class CallerReads: @unchecked Sendable {
         }
     }
 
-    /// Takes the next job if nobody but the same caller waits, and if it was already waiting when `take` returned `end`.
+    /// Takes the next job if no other caller waits, and if it was already waiting when `take` returned `end`.
     fileprivate func takeNext(of caller: ReadCaller, before end: Int) -> (any SnapshotJob)? {
         condition.lock()
         defer { condition.unlock() }
@@ -126,8 +126,8 @@ final class CallerReader: @unchecked Sendable {
         session = nil
     }
 
-    /// Runs a job. Others that its caller has waiting see the same state, as long as they take little time and nobody else
-    /// waits.
+    /// Runs a job. Others that its caller has waiting see the same state, as long as they take little time and no other
+    /// caller waits.
     private func serve(_ first: any SnapshotJob, of caller: ReadCaller, before end: Int) {
         guard first.isWanted else { return completions.add { first.fail(.callerLeft) } }
         var hasRun = false

@@ -2,11 +2,11 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// The newest states of documents that were read lately, for reads that have no policy: what passes between threads for the
-/// read of a document costs more than the document.
+/// The newest states of documents that were read more than once lately, for reads that have no policy.
 ///
-/// Every state here is current as of the last durable commit. A document leaves the cache before its change becomes durable,
-/// and returns afterwards: otherwise a caller that has seen the new state elsewhere could be given the old one.
+/// What passes between threads for the read of a document costs more than the document. Every state here is current as of
+/// the last durable commit. A document leaves the cache before its change becomes durable, and returns afterwards: otherwise
+/// a caller that has seen the new state elsewhere could be given the old one.
 final class DocumentCache: Sendable {
     /// The state of one document.
     struct Known: Sendable {
@@ -73,7 +73,12 @@ final class DocumentCache: Sendable {
         _ documents: [Document?], at paths: [DocumentPath], version: Int64, newest: (DocumentPath) -> Int64
     ) {
         guard paths.count <= Self.maxDocuments else { return }
-        let found = zip(paths, documents).map { ($0, Known($1, at: $0)) }
+        // What is read once isn't kept: among many documents that would be all.
+        let again = state.withLock { state in
+            paths.indices.filter { !state.read.insert(UInt64(truncatingIfNeeded: paths[$0].hashValue)) }
+        }
+        guard !again.isEmpty else { return }
+        let found = again.map { (paths[$0], Known(documents[$0], at: paths[$0])) }
         _ = state.withLock { state in
             for (path, known) in found where newest(path) <= version { state.add(known, path) }
             return state.known.takeEvicted()
@@ -112,6 +117,8 @@ private struct State {
     /// The version of the last durable commit.
     private(set) var version: Int64
     var known: RecentMap<DocumentPath, DocumentCache.Known>
+    /// What was read from a snapshot.
+    var read = RecentHashes()
     /// What the open batch changes, and whether it was known.
     var changing: [DocumentPath: Bool] = [:]
     private var isClosed = false

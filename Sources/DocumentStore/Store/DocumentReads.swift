@@ -45,7 +45,8 @@ struct GetRead: DocumentRead {
             try budget.take(document, at: path)
             return document
         }
-        if consistency == .strong, context.policy == nil {
+        // Also a transaction's, if it sees the snapshot's own state.
+        if context.policy == nil, state.time.microseconds == version {
             store.parts.cache.add(documents, at: paths, version: version) { path in
                 store.parts.transactions.withLock { $0.changes.newest(of: path) }
             }

@@ -9,7 +9,7 @@ extension DocumentStore {
         completion: @escaping Completion<DocumentsAnswer>
     ) {
         if consistency == .strong, context.policy == nil, let found = parts.cache.find(paths) {
-            return completion(answer(found, context))
+            return completion(answer(found, at: found.version, context))
         }
         let read = GetRead(
             store: self, paths: paths, consistency: consistency, context: context, completion: completion)
@@ -21,19 +21,46 @@ extension DocumentStore {
                 if !pipeline.submit(job, limit: pipeline.configuration.maxWaiting) { submit(read) }
                 return
             }
+            if let found = parts.cache.find(paths), let answer = answer(found, paths, in: id, context) {
+                return completion(answer)
+            }
         }
         submit(read)
     }
 
+    /// What a transaction reads.
+    ///
+    /// - Returns: nil if it isn't what was found, in the state that the transaction sees.
     private func answer(
-        _ found: DocumentCache.Found, _ context: OperationContext
+        _ found: DocumentCache.Found, _ paths: [DocumentPath], in id: TransactionID, _ context: OperationContext
+    ) -> Result<DocumentsAnswer, DocumentError>? {
+        let (reads, time) = (ReadSet(documents: Set(paths)), elapsed())
+        do throws(DocumentError) {
+            let version = try parts.transactions.withLock { table throws(DocumentError) -> Int64? in
+                switch try table.read(
+                    id, owner: context.owner, reads, snapshot: found.version, isPatient: context.retriesCommitsOnly,
+                    at: time)
+                {
+                case .current: found.version
+                case .past(let past): paths.allSatisfy { table.changes.newest(of: $0) <= past } ? past : nil
+                case .later: nil
+                }
+            }
+            return version.map { answer(found, at: $0, context) }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func answer(
+        _ found: DocumentCache.Found, at version: Int64, _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError> {
         Result { () throws(DocumentError) in
             if context.cancellation?.isCancelled ?? false { throw .callerLeft }
             var budget = ReadBudget(configuration.maxReadBytes, answer: context.answer)
             for known in found.documents { try budget.take(known.weight) }
             return DocumentsAnswer(
-                documents: found.documents.map(\.document), readTime: Timestamp(microseconds: found.version))
+                documents: found.documents.map(\.document), readTime: Timestamp(microseconds: version))
         }
     }
 

@@ -11,6 +11,12 @@ enum RealtimeAccess: Sendable {
     case closed
     case rules(DatabaseRules)
 
+    /// Whether no decision has to be made.
+    func allowsAll(to principal: RealtimePrincipal) -> Bool {
+        if case .open = self { return true }
+        return principal.isAdmin
+    }
+
     /// - Throws: `RealtimeFailure` with the code `denied`, or what reading throws.
     func requireRead(
         of path: RealtimePath, _ query: RealtimeQuery?, as principal: RealtimePrincipal, in state: RealtimeSnapshot,

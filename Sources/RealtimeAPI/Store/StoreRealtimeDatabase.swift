@@ -104,15 +104,23 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         guard read.query == nil else {
             return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }
-        self.read(read, principal, client, .short) { [self] result in
+        let (known, place) = store.nodes.find(read.path, in: name)
+        if let known, case .value(let form) = read.form, access.allowsAll(to: principal), !client.hasListened {
+            let hash = read.wantsHash ? known.hash : nil
+            return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
+        }
+        self.read(read, principal, client, .short, adding: read.form == .shallow ? nil : place) { [self] result in
             if let result { return completion(result) }
             self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }
     }
 
-    /// - Parameter completion: receives nil if that is too long for a short read.
+    /// - Parameters:
+    ///   - place: where to add what is found.
+    ///   - completion: receives nil if that is too long for a short read.
     private func read(
         _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length,
+        adding place: NodeCache.Place? = nil,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>?) -> Void
     ) {
         let (access, observer, now, spool) = (access, observer, shared.now(), shared.spool)
@@ -126,8 +134,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                     return .failure(error)
                 }
                 do {
+                    var bytes = 0
                     let content = try spool.collect(for: holder, until: read.cancellation) { receive in
-                        var bytes = 0
                         func receivePiece(_ piece: [UInt8]) throws {
                             bytes += piece.count
                             if length == .short, bytes > Self.maxShortBytes { throw TooLong() }
@@ -138,6 +146,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                             try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
                         case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
                         }
+                    }
+                    if let place, bytes <= NodeCache.maxNodeBytes {
+                        store.nodes.add(try state.node(at: read.path), at: place)
                     }
                     let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
                     return .success(RealtimeReading(content, hash: hash))

@@ -97,7 +97,7 @@ final class RealtimeHub: Sendable {
     /// The number of listeners.
     var listenerCount: Int { listeners.load(ordering: .relaxed) }
 
-    /// Whether a caller without listeners may be answered before other callers' listeners have the change.
+    /// Whether a caller without listeners that has written may be answered before other callers' listeners have the change.
     ///
     /// With thousands of listeners the answer would wait long. With few, they have the change first: an app with two
     /// clients may rely on that, although nothing promises it.

@@ -9,6 +9,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     let configuration: RealtimeStoreConfiguration
     let catalogs: CatalogCache
     let hub: RealtimeHub
+    let nodes: NodeCache
     // Everything below is used only on the writer's thread.
     private var catalog: RealtimeCatalog
     private var durable: RealtimeCatalog
@@ -23,11 +24,12 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
     init(
         _ storage: any StorageReader, configuration: RealtimeStoreConfiguration, catalogs: CatalogCache,
-        hub: RealtimeHub
+        hub: RealtimeHub, nodes: NodeCache
     ) throws {
         self.configuration = configuration
         self.catalogs = catalogs
         self.hub = hub
+        self.nodes = nodes
         let (version, generations) = try StoreVersion.readRow(storage)
         catalog = try RealtimeCatalog.read(storage, generation: generations[RealtimeRows.self] ?? 0)
         durable = catalog
@@ -84,6 +86,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         _ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String, version: Int64
     ) {
         recent.append(rows, in: namespace, version: version)
+        nodes.willChange(rows, changes, in: namespace)
         feed.append(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes))
     }
 
@@ -119,7 +122,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         waiters = []
     }
 
-    func shutDown() async { await hub.shutDown() }
+    func shutDown() async {
+        nodes.close()
+        await hub.shutDown()
+    }
 
     /// Calls back once no background work is left, or with the reason why it doesn't go on.
     func whenSettled(_ completion: @escaping @Sendable (RealtimeFailure?) -> Void) { waiters.append(completion) }
@@ -142,6 +148,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     func committed(_ version: Int64?) {
         if catalog.generation != durable.generation { catalogs.add(catalog) }
         durable = catalog
+        nodes.committed(version)
         if let version { hub.publish(feed, upTo: version) }
         feed = []
         guard background.isDone else { return }
@@ -153,6 +160,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         catalog = durable
         isCatalogChanged = false
         recent.rollBack(to: version)
+        nodes.rolledBack()
         feed = []
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)

@@ -11,6 +11,8 @@ package final class RealtimeStore: Sendable {
     let rows: RealtimeRows
     let catalogs: CatalogCache
     let hub: RealtimeHub
+    /// What reads without rules, by callers without listeners, may look at first.
+    package let nodes: NodeCache
 
     /// Adds the database to a pipeline that hasn't started.
     ///
@@ -24,8 +26,10 @@ package final class RealtimeStore: Sendable {
         let hub = RealtimeHub(pipeline, catalogs, configuration)
         self.catalogs = catalogs
         self.hub = hub
+        let nodes = NodeCache(version: pipeline.openedVersion, maxBytes: configuration.maxCachedBytes)
+        self.nodes = nodes
         rows = try pipeline.add { storage in
-            try RealtimeRows(storage, configuration: configuration, catalogs: catalogs, hub: hub)
+            try RealtimeRows(storage, configuration: configuration, catalogs: catalogs, hub: hub, nodes: nodes)
         }
     }
 
@@ -69,8 +73,8 @@ package final class RealtimeStore: Sendable {
     /// - Parameters:
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
     ///   - place: one that was reserved in it before; nil for the next.
-    ///   - caller: whose turn the check waits for, and the comparison of hashes. If it is that of a long decision, it first
-    ///     tries whether a short one is enough.
+    ///   - caller: whose turn the check waits for, and the comparison of hashes. Instead of that of a
+    ///     long decision, a short one's is taken if it is enough.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
     ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
     ///     ``RealtimeCommit/isAnsweredAtOnce``.
@@ -139,7 +143,8 @@ package final class RealtimeStore: Sendable {
         _ paths: [RealtimePath], stale: RealtimePath?, in namespace: String, of client: RetryingClient,
         isAnsweredAtOnce: Bool, completion: @escaping @Sendable () -> Void
     ) {
-        if stale == nil, isAnsweredAtOnce, hub.letsAnswersOvertake, !hub.hasTurns { return completion() }
+        let hasNoTurn = stale == nil && (paths.isEmpty || !hub.hasTurns)
+        if hasNoTurn, isAnsweredAtOnce, hub.letsAnswersOvertake { return completion() }
         func place(_ path: RealtimePath) -> StaleTurns.Place {
             StaleTurns.Place(namespace: namespace, target: RealtimeTarget(path))
         }
@@ -174,7 +179,7 @@ struct RealtimeReadJob<Success: Sendable>: SnapshotJob {
             .mapError { RealtimeFailure(from: $0) }
         let version = snapshot.version
         snapshot.complete { [self] in
-            if isAnsweredAtOnce(), store.hub.letsAnswersOvertake { return completion(result) }
+            if isAnsweredAtOnce() { return completion(result) }
             store.hub.complete(at: version) { [completion] in completion(result) }
         }
     }

@@ -27,6 +27,9 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// A namespace with more extents (see `TreeLayout`) moves even large ones back.
     package var maxExtents = 64
 
+    /// What the nodes take that are kept in memory since they were read lately, about.
+    package var maxCachedBytes = 8 * 1024 * 1024
+
     /// The onDisconnect writes of one session, and their bytes.
     package var maxDisconnects = 1_000
     package var maxDisconnectBytes = 4 * 1024 * 1024

@@ -14,9 +14,13 @@ extension RealtimeStore {
         let job = EarlyCheckJob(
             request: request, catalogs: catalogs, configuration: configuration,
             limits: configuration.limits, now: pipeline.now, cancellation: nil
-        ) { [hub] result in
+        ) { [hub, configuration] result in
             hub.complete {
-                completion(result.flatMap { decision in decision?.failure.map { .failure($0) } ?? .success(()) })
+                completion(
+                    result.flatMap { decision in
+                        guard let decision else { return .failure(.tooLarge(configuration.limits.maxBytes)) }
+                        return decision.failure.map { .failure($0) } ?? .success(())
+                    })
             }
         }
         pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)

@@ -6,7 +6,7 @@ package struct RetryingClient: Sendable {
     }
 
     let id: ID
-    /// Whether it has gone: nobody waits for its turn then.
+    /// Whether it has gone: no other client waits for its turn then.
     let hasLeft: @Sendable () -> Bool
 
     package init(_ id: ID, hasLeft: @escaping @Sendable () -> Bool = { false }) {

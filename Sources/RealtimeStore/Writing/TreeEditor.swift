@@ -44,10 +44,11 @@ struct TreeEditor {
             }
         guard let (extent, old) = replaced else { return nil }
         var isEmptied = change.node == nil && change.staged == nil
+        var top: Int?
         if !isEmptied {
             noteAncestors(of: path)
             // What had rows has no leaf above.
-            if case .rows = extent {} else { try openLeaf(above: path, key) }
+            if case .rows = extent {} else { top = try openLeaf(above: path, key) }
         }
         try setPriorityEntry(of: path, from: old, to: change.node?.priority ?? change.staged?.priority)
         // From the lowest object up: a node exists if it has rows, which its entries are too.
@@ -55,9 +56,11 @@ struct TreeEditor {
             for (entry, old) in zip(above, before) where entry.depth == depth {
                 try entry.update(from: old, in: rows, changes)
             }
-            if isEmptied { isEmptied = try removeIfEmpty(path.prefix(depth)) }
+            guard isEmptied else { continue }
+            isEmptied = try removeIfEmpty(path.prefix(depth))
+            if isEmptied { top = depth }
         }
-        return RealtimeAppliedChange(change: change, extent: extent)
+        return RealtimeAppliedChange(change: change, extent: extent, top: top)
     }
 
     // MARK: A node and what is below it
@@ -153,20 +156,23 @@ struct TreeEditor {
     }
 
     /// Makes a leaf above a new node an object, which keeps its priority.
-    private func openLeaf(above path: RealtimePath, _ key: [UInt8]) throws {
-        guard !path.isRoot else { return }
+    ///
+    /// - Returns: the leaf's depth; nil if there was none.
+    private func openLeaf(above path: RealtimePath, _ key: [UInt8]) throws -> Int? {
+        guard !path.isRoot else { return nil }
         // There is nothing else below a leaf: if one is above, it is the last row before.
         guard let last = try rows.first(in: KeyRange(lower: [], upper: key), reverse: true), key.starts(with: last.path)
-        else { return }
+        else { return nil }
         let ancestor = Array(last.path)
         let node = try StoredNode(last.row, at: ancestor)
-        guard node.leaf != nil else { return }
+        guard node.leaf != nil else { return nil }
         if let priority = node.priority {
             let object = StoredNode(leaf: nil, priority: priority)
             changes.put(ancestor, object.encoded(at: ancestor), isStructural: false)
         } else {
             changes.delete(ancestor)
         }
+        return (0..<path.depth).first { TreeKey.of(path.prefix($0)).count == ancestor.count }
     }
 
     /// Removes an object that has no children any more.

@@ -77,6 +77,7 @@ struct WritePlan {
                 if writes.count > 1 { add(new) } else { applied.append(new) }
             }
         }
+        if writes.count > 1 { try orderMerged() }
     }
 
     /// Compares the hashes of conditional writes, each with what exists before it.
@@ -112,19 +113,35 @@ struct WritePlan {
 
     /// Adds a change that has been applied. Of changes that contain one another, one is left, at the outer target.
     private mutating func add(_ new: RealtimeAppliedChange) {
-        if let index = applied.firstIndex(where: { $0.change.target.contains(new.change.target) }) {
-            let outer = applied[index].change.target.path
-            guard let relative = new.change.target.relative(to: outer) else { return }
-            applied[index].change.node.set(new.change.node, at: relative)
-            applied[index].extent = .any
-            return
+        var merged = new
+        for old in applied {
+            let (outer, inner) = (old.change.target, new.change.target)
+            guard outer.contains(inner) || inner.contains(outer) else { continue }
+            merged.extent = .any
+            merged.top = [merged.top, old.top].compactMap(\.self).min()
+            guard outer != inner, outer.contains(inner), let relative = inner.relative(to: outer.path) else { continue }
+            merged.change = old.change
+            merged.change.node.set(new.change.node, at: relative)
         }
-        var new = new
-        let inner = applied.count { new.change.target.contains($0.change.target) }
-        if inner > 0 {
-            applied.removeAll { new.change.target.contains($0.change.target) }
-            new.extent = .any
+        if merged.isMerged { applied.removeAll { merged.change.target.contains($0.change.target) } }
+        applied.append(merged)
+    }
+
+    /// If changes were merged, what they do one after the other is not what the writes did: an object above, with its priority,
+    /// may be gone for a moment in one case, and not in the other. So what was gone is one change, and what is removed
+    /// comes last.
+    private mutating func orderMerged() throws {
+        guard applied.contains(where: \.isMerged) else { return }
+        for path in applied.compactMap(\.topPath) {
+            guard !applied.contains(where: { $0.change.target.contains(RealtimeTarget(path)) }) else { continue }
+            // There is no more than these writes have set.
+            let change = RealtimeChange(RealtimeTarget(path), try after.node(at: path))
+            applied.removeAll { change.target.contains($0.change.target) }
+            applied.append(RealtimeAppliedChange(change: change, extent: .any))
         }
-        applied.append(new)
+        var ordered = applied.filter { !$0.change.target.isPriority && $0.change.node != nil }
+        ordered += applied.filter(\.change.target.isPriority)
+        ordered += applied.filter { !$0.change.target.isPriority && $0.change.node == nil }
+        applied = ordered
     }
 }

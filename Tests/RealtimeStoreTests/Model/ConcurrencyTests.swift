@@ -63,6 +63,52 @@ struct ConcurrencyTests {
         }
     }
 
+    /// What is known is as it was at the version that it says, and never older than what was acknowledged.
+    @Test(.endsHangs, arguments: EngineKind.allCases)
+    func whatIsKnownIsAsItWasAtItsVersion(kind: EngineKind) async throws {
+        try await FuzzRounds.run("known nodes on \(kind)", count: kind == .memory ? 30 : 10) { _, seed in
+            let fixture = try RealtimeFixture(kind)
+            let history = SharedList<(version: Int64, write: RealtimeWrite)>()
+            let known = SharedList<(path: RealtimePath, known: NodeCache.Known, after: Int64)>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<3 as Range<UInt64> {
+                    group.addTask {
+                        var random = RandomTree(generator: SeededGenerator(seed: seed &* 31 &+ task))
+                        for _ in 0..<60 {
+                            let write = try random.write(in: RealtimeTree())
+                            guard let committed = try? await fixture.commit(write) else { continue }
+                            if !committed.changes.isEmpty { history.append((committed.version, write)) }
+                        }
+                    }
+                    group.addTask {
+                        var random = RandomTree(generator: SeededGenerator(seed: seed &* 37 &+ task))
+                        for _ in 0..<300 {
+                            let path = random.path(maxDepth: 2)
+                            let acknowledged = history.all.map(\.version).max() ?? 0
+                            if let found = try await fixture.known(at: path) {
+                                known.append((path, found, acknowledged))
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var tree = RealtimeTree()
+            var states: [(version: Int64, tree: RealtimeTree)] = [(0, tree)]
+            for commit in history.all.sorted(by: { $0.version < $1.version }) {
+                tree.apply(commit.write.withoutHash, now: commit.version / 1_000)
+                states.append((commit.version, tree))
+            }
+            #expect(!known.all.isEmpty)
+            for (path, found, acknowledged) in known.all {
+                let state = states.last { $0.version <= found.version }
+                #expect(found.node == state?.tree[path], "seed \(seed): \(path) at \(found.version)")
+                #expect(found.version >= acknowledged, "seed \(seed): \(path)")
+            }
+            try await fixture.close()
+        }
+    }
+
     private func check(
         _ view: ListenerView, _ states: [(version: Int64, tree: RealtimeTree)], final: RealtimeTree, _ place: Comment
     ) {
@@ -125,7 +171,7 @@ struct ConcurrencyTests {
 }
 
 extension RealtimeWrite {
-    fileprivate var withoutHash: RealtimeWrite {
+    var withoutHash: RealtimeWrite {
         if case .set(let target, let value, _) = self { .set(target, value) } else { self }
     }
 }

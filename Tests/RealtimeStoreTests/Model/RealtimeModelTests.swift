@@ -26,6 +26,7 @@ struct RealtimeModelTests {
         configuration.maxSweptRows = 2
         configuration.maxIdleSweptRows = 2
         configuration.maxExtents = 3
+        configuration.shortLimits = RealtimeReadLimits(maxQueryNodes: 2, maxBytes: 40)
         try await FuzzRounds.run("layouts on \(kind)", count: kind == .memory ? 40 : 10) { _, seed in
             try await run(kind, seed: seed, configuration)
         }
@@ -53,6 +54,9 @@ struct RealtimeModelTests {
             } catch let failure as RealtimeFailure where failure == .stale {
                 #expect(tree.apply(write, now: 0) == nil, "\(place), step \(step): the hash is right")
             }
+            if random.generator.once(in: 3) {
+                try await commitSeveral(fixture, &tree, &random, "\(place), step \(step)")
+            }
             if random.generator.once(in: 20) { try await fixture.reopen() }
             if random.generator.once(in: 10) {
                 try await fixture.store.configureIndexes(random.indexes(), in: RealtimeFixture.namespace)
@@ -62,6 +66,7 @@ struct RealtimeModelTests {
                 let problems = try fixture.problems()
                 #expect(problems == [], "\(place), step \(step)")
             }
+            try await compareKnown(fixture, tree, &random, "\(place), step \(step)")
             try await compare(fixture, tree, &random, "\(place), step \(step)")
         }
         try await fixture.store.settle()
@@ -99,6 +104,46 @@ struct RealtimeModelTests {
             #expect(try after.node(at: path, matching: query) == node?.matching(query), "\(place): \(query)")
         }
         return try await fixture.commit(stored, check: check)
+    }
+
+    /// Commits several writes at once, which may be of the same places. What the commit says that it has changed leads from
+    /// the state before to the one after.
+    private func commitSeveral(
+        _ fixture: RealtimeFixture, _ tree: inout RealtimeTree, _ random: inout RandomTree, _ place: Comment
+    ) async throws {
+        var (changed, writes) = (tree, [RealtimeWrite]())
+        fixture.clock.advance(by: .milliseconds(2))
+        let now = fixture.clock.timestamp().microseconds / 1_000
+        let path = random.path(in: tree)
+        for _ in 0..<Int.random(in: 2...5, using: &random.generator) {
+            var write = try random.write(in: changed)
+            if case .set(let target, let value, nil) = write, random.generator.once(in: 2) {
+                // More often at one place, and just below and above it.
+                let near = target.path.keys.first.map { path.child($0) } ?? path
+                write = .set(RealtimeTarget(near, isPriority: target.isPriority), value)
+            }
+            guard changed.apply(write.withoutHash, now: now) != nil else { continue }
+            writes.append(write.withoutHash)
+        }
+        guard !writes.isEmpty else { return }
+        let committed = try await fixture.store.commit(RealtimeCommit(writes, in: RealtimeFixture.namespace))
+        var replayed = tree.root
+        for change in committed.changes.map(\.change) { replayed.set(change.node, at: change.target) }
+        #expect(replayed == changed.root, "\(place): \(writes)")
+        tree = changed
+    }
+
+    /// What is known without reading, after some of it was read.
+    private func compareKnown(
+        _ fixture: RealtimeFixture, _ tree: RealtimeTree, _ random: inout RandomTree, _ place: Comment
+    ) async throws {
+        for path in (0..<8).map({ _ in random.path(in: tree) }) {
+            if let known = try await fixture.known(at: path) {
+                let node = tree[path]
+                #expect(known.node == node, "\(place): \(path)")
+                #expect(known.hash == node.hash, "\(place): \(path)")
+            }
+        }
     }
 
     private func compare(

@@ -77,7 +77,8 @@ final class RealtimeFixture: Sendable {
     func commit(
         _ writes: RealtimeWrite..., sequence: RealtimeWriteSequence? = nil, check: RealtimeCheck? = nil
     ) async throws -> RealtimeCommitted {
-        try await store.commit(RealtimeCommit(writes, in: Self.namespace, check: check), sequence: sequence)
+        try await store.commit(
+            RealtimeCommit(writes, in: Self.namespace, check: check), sequence: sequence, of: .clientCommit(1))
     }
 
     /// Sets a node and returns once the answer has come, blocking the thread.
@@ -127,6 +128,14 @@ final class RealtimeFixture: Sendable {
         _ body: @escaping @Sendable (RealtimeSnapshot) throws -> Result
     ) async throws -> Result {
         try await store.read(in: Self.namespace, body)
+    }
+
+    /// What is known at a path without reading. If it isn't, it is read, and known from then on.
+    func known(at path: RealtimePath) async throws -> NodeCache.Known? {
+        let nodes = store.nodes
+        let (known, place) = nodes.find(path, in: Self.namespace)
+        if let place { nodes.add(try await read { try $0.node(at: path) }, at: place) }
+        return known
     }
 
     func json(_ path: String = "", as form: RealtimeForm = .export) async throws -> String {

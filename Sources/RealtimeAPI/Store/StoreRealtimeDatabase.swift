@@ -104,12 +104,22 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         guard read.query == nil else {
             return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }
+        guard case .value(let form) = read.form, access.allowsAll(to: principal) else {
+            return self.read(read, principal, client, adding: nil, completion)
+        }
         let (known, place) = store.nodes.find(read.path, in: name)
-        if let known, case .value(let form) = read.form, access.allowsAll(to: principal), !client.hasListened {
+        if let known, !client.hasListened {
             let hash = read.wantsHash ? known.hash : nil
             return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
         }
-        self.read(read, principal, client, .short, adding: read.form == .shallow ? nil : place) { [self] result in
+        self.read(read, principal, client, adding: place, completion)
+    }
+
+    private func read(
+        _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, adding place: NodeCache.Place?,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
+    ) {
+        self.read(read, principal, client, .short, adding: place) { [self] result in
             if let result { return completion(result) }
             self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }

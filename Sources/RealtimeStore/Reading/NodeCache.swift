@@ -50,6 +50,8 @@ package final class NodeCache: Sendable {
     package static let maxNodeBytes = 4_096
 
     private let state: Mutex<State>
+    /// Whether something was ever looked for. If not, nothing is known, and no change has to be looked at.
+    private let isUsed = Atomic(false)
 
     /// - Parameter maxBytes: what all nodes may take in memory, about.
     init(version: Int64, maxBytes: Int) { state = Mutex(State(version: version, maxBytes: maxBytes)) }
@@ -64,6 +66,7 @@ package final class NodeCache: Sendable {
     /// - Returns: what is known, or else where to add what a read finds, if it is worth it.
     package func find(_ path: RealtimePath, in namespace: String) -> (known: Known?, place: Place?) {
         let key = Key(namespace, path)
+        if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .sequentiallyConsistent) }
         // What is evicted is freed without the lock, here and below.
         let (known, place, _) = state.withLock { state -> (Known?, Place?, any Sendable) in
             if let node = state.find(key) {
@@ -93,21 +96,25 @@ package final class NodeCache: Sendable {
 
     /// Called before a commit becomes durable.
     func willChange(_ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String) {
-        guard rows.count <= Self.maxRows, rows.hidden.isEmpty, rows.adopted == nil else {
+        guard isUsed.load(ordering: .sequentiallyConsistent), rows.count <= Self.maxRows, rows.hidden.isEmpty,
+            rows.adopted == nil
+        else {
             _ = state.withLock { $0.changeAll() }
             return
         }
-        var hashes: Set<UInt64> = []
+        var hashes: [UInt64] = []
         for row in rows.all {
             var hash = PathHash(of: namespace)
-            hashes.insert(hash.value)
+            hashes.append(hash.value)
             var rest = row.path[...]
             while let end = PathHash.endOfKey(rest) {
                 hash.add(rest[..<end])
                 rest = rest[end...]
-                hashes.insert(hash.value)
+                hashes.append(hash.value)
             }
         }
+        // Rows have much of their paths in common.
+        if rows.count > 1 { hashes = Array(Set(hashes)) }
         // What was changed more than once may have had states between that matter. Much is read again instead.
         let isReplayed = changes.count <= Self.maxReplayed && changes.allSatisfy { !$0.isMerged }
         state.withLock { $0.willChange(hashes, isReplayed ? changes : nil, in: namespace) }
@@ -189,7 +196,7 @@ private struct State {
     /// Something changes at or below the paths of some hashes.
     ///
     /// - Parameter changes: nil if what is known of them is to be read again.
-    mutating func willChange(_ hashes: Set<UInt64>, _ changes: [RealtimeAppliedChange]?, in namespace: String) {
+    mutating func willChange(_ hashes: [UInt64], _ changes: [RealtimeAppliedChange]?, in namespace: String) {
         count += 1
         for hash in hashes {
             lastChanges[Self.place(of: hash)] = count

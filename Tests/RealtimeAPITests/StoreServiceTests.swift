@@ -105,6 +105,29 @@ import Testing
         }
     }
 
+    /// What is in memory since an admin has read it is under rules like what is stored.
+    @Test func clientsUnderRulesReadNothingFromMemory() async throws {
+        let host = try Host()
+        // Without rules, clients read what admins read.
+        try await host.set("own/ada", "1")
+        let principals: [RealtimePrincipal] = [.admin, .client(nil)]
+        for principal in principals + principals { #expect(try await host.read("own/ada", as: principal) == "1") }
+        #expect(host.service.shared.store.nodes.find(try RealtimePath("own/ada"), in: "shop").known != nil)
+        try await host.setRules(Self.rules)
+        for principal in principals + principals {
+            switch principal {
+            case .admin: #expect(try await host.read("own/ada") == "1")
+            case .client:
+                await #expect(throws: RealtimeServiceError.permissionDenied) {
+                    try await host.read("own/ada", as: principal)
+                }
+            }
+        }
+        try await host.set("own/ada", "2")
+        #expect(try await host.read("own/ada") == "2")
+        await host.close()
+    }
+
     @Test func metricsNameWhatIsLargeSlowAndUnindexed() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

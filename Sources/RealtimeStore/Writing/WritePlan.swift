@@ -68,16 +68,17 @@ struct WritePlan {
 
     /// Adds writes, each of which sees what the ones before have changed.
     mutating func apply(_ writes: [RealtimeWrite]) throws {
+        var several = AppliedChanges()
         for write in writes {
             let changes = try write.resolved(now: now) { target in try after.leaf(at: target) }
             written += changes
             for change in changes {
                 guard let new = try editor.apply(change) else { continue }
                 // Within one write, no target contains another.
-                if writes.count > 1 { add(new) } else { applied.append(new) }
+                if writes.count > 1 { several.add(new) } else { applied.append(new) }
             }
         }
-        if writes.count > 1 { try orderMerged() }
+        if writes.count > 1 { applied += try several.ordered { try after.node(at: $0) } }
     }
 
     /// Compares the hashes of conditional writes, each with what exists before it.
@@ -109,39 +110,5 @@ struct WritePlan {
         return try CausedReferences(
             in: request.namespace, before: before, after: after, limits: request.triggerLimits
         ).events(of: applied, by: triggers)
-    }
-
-    /// Adds a change that has been applied. Of changes that contain one another, one is left, at the outer target.
-    private mutating func add(_ new: RealtimeAppliedChange) {
-        var merged = new
-        for old in applied {
-            let (outer, inner) = (old.change.target, new.change.target)
-            guard outer.contains(inner) || inner.contains(outer) else { continue }
-            merged.extent = .any
-            merged.top = [merged.top, old.top].compactMap(\.self).min()
-            guard outer != inner, outer.contains(inner), let relative = inner.relative(to: outer.path) else { continue }
-            merged.change = old.change
-            merged.change.node.set(new.change.node, at: relative)
-        }
-        if merged.isMerged { applied.removeAll { merged.change.target.contains($0.change.target) } }
-        applied.append(merged)
-    }
-
-    /// If changes were merged, what they do one after the other is not what the writes did: an object above, with its priority,
-    /// may be gone for a moment in one case, and not in the other. So what was gone is one change, and what is removed
-    /// comes last.
-    private mutating func orderMerged() throws {
-        guard applied.contains(where: \.isMerged) else { return }
-        for path in applied.compactMap(\.topPath) {
-            guard !applied.contains(where: { $0.change.target.contains(RealtimeTarget(path)) }) else { continue }
-            // There is no more than these writes have set.
-            let change = RealtimeChange(RealtimeTarget(path), try after.node(at: path))
-            applied.removeAll { change.target.contains($0.change.target) }
-            applied.append(RealtimeAppliedChange(change: change, extent: .any))
-        }
-        var ordered = applied.filter { !$0.change.target.isPriority && $0.change.node != nil }
-        ordered += applied.filter(\.change.target.isPriority)
-        ordered += applied.filter { !$0.change.target.isPriority && $0.change.node == nil }
-        applied = ordered
     }
 }

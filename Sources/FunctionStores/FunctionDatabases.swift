@@ -131,14 +131,14 @@ package final class FunctionDatabases: DatabaseBackend {
         ) { [self] state -> DatabaseAnswer? in
             do {
                 var total = 0
-                let json = try json(of: read, in: state) { bytes in
+                let (json, rows) = try json(of: read, in: state) { bytes in
                     total += bytes
                     if isShort, total > Self.maxShortBytes { throw TooLong() }
                     do throws(DocumentError) { try context.answer?.take(bytes) } catch {
                         throw RealtimeFailure(.tooLarge, error.message)
                     }
                 }
-                if let place, total <= NodeCache.maxNodeBytes {
+                if let place, rows <= NodeCache.maxLeaves, total <= NodeCache.maxNodeBytes {
                     store.nodes.add(try state.node(at: read.path), at: place)
                 }
                 let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : ""
@@ -155,16 +155,19 @@ package final class FunctionDatabases: DatabaseBackend {
     }
 
     /// - Parameter take: called with the bytes of each piece before it is kept.
-    private func json(of read: Read, in state: RealtimeSnapshot, _ take: (Int) throws -> Void) throws -> [UInt8] {
+    /// - Returns: the JSON, and how many nodes with a row there were.
+    private func json(
+        of read: Read, in state: RealtimeSnapshot, _ take: (Int) throws -> Void
+    ) throws -> (json: [UInt8], rows: Int) {
         if let query = read.query, !state.isIndexed(query, at: read.path) {
             names.onMissingIndex(read.name, query, read.path)
         }
         var json: [UInt8] = []
-        try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
+        let rows = try state.writeJSON(at: read.path, matching: read.query, as: .export) { piece in
             try take(piece.count)
             json += piece
         }
-        return json
+        return (json, rows)
     }
 
     /// All functions together, in long reads.
@@ -220,7 +223,7 @@ package final class FunctionDatabases: DatabaseBackend {
                     do throws(DocumentError) { try observation.hold(bytes) } catch {
                         throw RealtimeFailure(.tooLarge, error.message)
                     }
-                }
+                }.json
             },
             started: { result in
                 switch result {

@@ -37,9 +37,12 @@ extension DocumentStore {
         let (reads, time) = (ReadSet(documents: Set(paths)), elapsed())
         do throws(DocumentError) {
             let version = try parts.transactions.withLock { table throws(DocumentError) -> Int64? in
-                switch try table.read(
-                    id, owner: context.owner, reads, snapshot: found.version, isPatient: context.retriesCommitsOnly,
-                    at: time)
+                // Whether a query's result has changed is seen on a reader's thread: it may take long.
+                guard !table.hasQueries(id) else { return nil }
+                return
+                    switch try table.read(
+                        id, owner: context.owner, reads, snapshot: found.version, isPatient: context.retriesCommitsOnly,
+                        at: time)
                 {
                 case .current: found.version
                 case .past(let past): paths.allSatisfy { table.changes.newest(of: $0) <= past } ? past : nil

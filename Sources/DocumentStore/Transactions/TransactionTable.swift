@@ -142,6 +142,9 @@ struct TransactionTable: Sendable {
         return .current
     }
 
+    /// Whether an open transaction has read queries.
+    func hasQueries(_ id: TransactionID) -> Bool { open[id].map { !$0.reads.queries.isEmpty } ?? false }
+
     /// Ends a transaction.
     ///
     /// - Throws: `invalidArgument` if the owner has no transaction of this id.

@@ -144,7 +144,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                     return .failure(error)
                 }
                 do {
-                    var bytes = 0
+                    var (bytes, rows) = (0, 0)
                     let content = try spool.collect(for: holder, until: read.cancellation) { receive in
                         func receivePiece(_ piece: [UInt8]) throws {
                             bytes += piece.count
@@ -153,11 +153,11 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                         }
                         switch read.form {
                         case .value(let form):
-                            try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
+                            rows = try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
                         case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
                         }
                     }
-                    if let place, bytes <= NodeCache.maxNodeBytes {
+                    if let place, rows <= NodeCache.maxLeaves, bytes <= NodeCache.maxNodeBytes {
                         store.nodes.add(try state.node(at: read.path), at: place)
                     }
                     let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil

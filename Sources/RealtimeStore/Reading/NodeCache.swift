@@ -50,7 +50,8 @@ package final class NodeCache: Sendable {
     package static let maxNodeBytes = 4_096
 
     private let state: Mutex<State>
-    /// Whether something was ever looked for. If not, nothing is known, and no change has to be looked at.
+    /// Whether something was ever looked for. If not, nothing is known, and no change has to be looked at. A place that is
+    /// made while a change isn't looked at takes nothing.
     private let isUsed = Atomic(false)
 
     /// - Parameter maxBytes: what all nodes may take in memory, about.
@@ -66,7 +67,7 @@ package final class NodeCache: Sendable {
     /// - Returns: what is known, or else where to add what a read finds, if it is worth it.
     package func find(_ path: RealtimePath, in namespace: String) -> (known: Known?, place: Place?) {
         let key = Key(namespace, path)
-        if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .sequentiallyConsistent) }
+        if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .relaxed) }
         // What is evicted is freed without the lock, here and below.
         let (known, place, _) = state.withLock { state -> (Known?, Place?, any Sendable) in
             if let node = state.find(key) {
@@ -96,7 +97,7 @@ package final class NodeCache: Sendable {
 
     /// Called before a commit becomes durable.
     func willChange(_ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String) {
-        guard isUsed.load(ordering: .sequentiallyConsistent), rows.count <= Self.maxRows, rows.hidden.isEmpty,
+        guard isUsed.load(ordering: .relaxed), rows.count <= Self.maxRows, rows.hidden.isEmpty,
             rows.adopted == nil
         else {
             _ = state.withLock { $0.changeAll() }
@@ -115,7 +116,7 @@ package final class NodeCache: Sendable {
         }
         // Rows have much of their paths in common.
         if rows.count > 1 { hashes = Array(Set(hashes)) }
-        // What was changed more than once may have had states between that matter. Much is read again instead.
+        // What is known isn't changed by merged changes, nor by many: it is read again.
         let isReplayed = changes.count <= Self.maxReplayed && changes.allSatisfy { !$0.isMerged }
         state.withLock { $0.willChange(hashes, isReplayed ? changes : nil, in: namespace) }
     }

@@ -73,8 +73,8 @@ package final class RealtimeStore: Sendable {
     /// - Parameters:
     ///   - sequence: keeps the order of a connection's writes; nil if their order doesn't matter.
     ///   - place: one that was reserved in it before; nil for the next.
-    ///   - caller: whose turn the check waits for, and the comparison of hashes. Instead of that of a
-    ///     long decision, a short one's is taken if it is enough.
+    ///   - caller: whose turn the check waits for, and the comparison of hashes. What needs little time doesn't wait for the
+    ///     turn of a long decision.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
     ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
     ///     ``RealtimeCommit/isAnsweredAtOnce``.

@@ -13,7 +13,7 @@ package struct RealtimeAppliedChange: Sendable {
 
     var topPath: RealtimePath? { top.map { change.target.path.prefix($0) } }
 
-    /// Whether it isn't all that the commit has done there.
+    /// Whether it may stand for several writes of the commit.
     var isMerged: Bool { if case .any = extent { true } else { false } }
 
     enum Extent: Sendable {

@@ -70,7 +70,7 @@ extension RealtimeCommit {
 package struct RealtimeCommitted: Sendable {
     /// The version of the state that contains it: the commit's time in microseconds.
     package var version: Int64
-    /// In their order; none contains another. Empty if everything was so before.
+    /// They lead one after the other to the state after; none contains another. Empty if everything was so before.
     package var changes: [RealtimeAppliedChange]
     /// What was asked for, with its server values computed, also where everything was so before.
     package var written: [RealtimeChange] = []

@@ -12,7 +12,7 @@ struct WritePlan {
     /// The version that the commit gets, or an estimate.
     private let version: Int64
     private let notes: ReadNotes?
-    /// In their order; none contains another.
+    /// They lead one after the other to the state after; none contains another.
     private(set) var applied: [RealtimeAppliedChange] = []
     /// The writes with their server values computed.
     private(set) var written: [RealtimeChange] = []
@@ -78,7 +78,12 @@ struct WritePlan {
                 if writes.count > 1 { several.add(new) } else { applied.append(new) }
             }
         }
-        if writes.count > 1 { applied += try several.ordered { try after.node(at: $0) } }
+        if writes.count > 1 {
+            applied += try several.ordered { path in
+                var bytes = ReadBytes()
+                return try after.node(at: path, counting: &bytes)
+            }
+        }
     }
 
     /// Compares the hashes of conditional writes, each with what exists before it.

@@ -76,7 +76,10 @@ import Testing
             let holder = OperationContext(owner: 7)
             let id = try await test.begin(context: holder)
             _ = try await test.get(path.string, in: id, context: holder)
-            async let waiting: Void = insist(test, OperationContext(owner: 8))
+            let other = OperationContext(owner: 8)
+            async let waiting: Void = {
+                how == "expires" ? await insist(test, other) : try await increment(test, other)
+            }()
             switch how {
             case "expires":
                 // It may join the queue only after the first step of the clock.
@@ -87,13 +90,13 @@ import Testing
                     }
                 }
                 defer { pushing.cancel() }
-                await waiting
+                try await waiting
             case "leaves":
                 test.store.release(owner: 7)
-                await waiting
+                try await waiting
             default:
                 _ = try await test.store.rollback(id, in: holder)
-                await waiting
+                try await waiting
             }
             #expect(try await number(test) == 1)
         }

@@ -74,7 +74,7 @@ struct AppliedChanges {
     mutating func ordered(_ node: (RealtimePath) throws -> RealtimeNode?) rethrows -> [RealtimeAppliedChange] {
         guard isMerged else { return all.compactMap(\.self) }
         for path in all.compactMap({ $0?.topPath }).sorted(by: { $0.depth < $1.depth }) where outer(of: path) == nil {
-            // There is no more than these writes have set.
+            // Only what these writes have set is there.
             let change = RealtimeChange(RealtimeTarget(path), try node(path))
             add(value: RealtimeAppliedChange(change: change, extent: .any))
         }

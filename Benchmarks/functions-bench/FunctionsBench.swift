@@ -132,14 +132,25 @@ struct RunCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Only these: \(names.joined(separator: ", ")).")
     var only: [String] = []
 
+    @Option(help: "Only those of them whose type's name contains this, such as HotCounter.")
+    var matching: String?
+
     @Option(help: "The engine that keeps the data: sqlite or rocksdb.")
     var engine: EmbeddedEngineKind?
+
+    private var chosen: [any Benchmark.Type] {
+        Self.benchmarks.filter { benchmark in
+            (only.isEmpty || only.contains(benchmark.name))
+                && (matching.map { "\(benchmark)".contains($0) } ?? true)
+        }
+    }
 
     func validate() throws {
         for name in only where !Self.names.contains(name) {
             throw ValidationError(
                 "there is no benchmark \"\(name)\"; the benchmarks are \(Self.names.joined(separator: ", "))")
         }
+        if chosen.isEmpty { throw ValidationError("no benchmark matches") }
     }
 
     func run() async throws {
@@ -149,7 +160,7 @@ struct RunCommand: AsyncParsableCommand {
         RunningChildren.shared.endWithProgram()
         if let engine { MeasuredEngine.choose(engine) }
         var isWhole = true
-        for benchmark in Self.benchmarks where only.isEmpty || only.contains(benchmark.name) {
+        for benchmark in chosen {
             var section: Section
             do {
                 section = try await benchmark.init(pace: Pace(isQuick: quick)).run()

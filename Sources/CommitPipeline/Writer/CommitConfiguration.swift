@@ -16,6 +16,8 @@ package struct CommitConfiguration: Sendable {
     /// the log may grow to twice the bytes.
     package var historyRetention: Duration = .seconds(3600)
     package var maxHistoryBytes = 1 << 30
+    /// How long a batch takes jobs that come meanwhile. It is a few times what a sync takes, which they share then.
+    package var joinLimit: Duration = .milliseconds(1)
     /// How long a batch stays open for callers that are likely to return: in total, and without a job.
     package var groupLimit: Duration = .milliseconds(6)
     package var groupPause: Duration = .milliseconds(2)

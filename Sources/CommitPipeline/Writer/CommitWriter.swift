@@ -64,11 +64,7 @@ final class CommitWriter: @unchecked Sendable {
                         next += 1
                     }
                     for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) }
-                    // Callers that return at once can share this sync.
-                    guard !batch.isFull, kinds.contains(where: { $0.expectsMoreJobs }),
-                        ContinuousClock.now - start < pipeline.configuration.groupLimit,
-                        let more = jobs.take(within: pipeline.configuration.groupPause), !more.isEmpty
-                    else { break }
+                    guard !batch.isFull, let more = jobsToJoin(after: ContinuousClock.now - start) else { break }
                     waiting += more
                 }
                 for kind in kinds { try kind.work(in: batch, to: batch.writer, isIdle: waiting.isEmpty) }
@@ -81,6 +77,17 @@ final class CommitWriter: @unchecked Sendable {
             return []
         }
         return Array(waiting[next...])
+    }
+
+    /// Jobs that can share the sync of a batch: those that have come meanwhile, and callers that return at once.
+    private func jobsToJoin(after elapsed: Duration) -> [any CommitJob]? {
+        let configuration = pipeline.configuration
+        let awaitsCallers = kinds.contains { $0.expectsMoreJobs }
+        guard elapsed < (awaitsCallers ? configuration.groupLimit : configuration.joinLimit),
+            awaitsCallers || !jobs.isEmpty,
+            let more = jobs.take(within: configuration.groupPause), !more.isEmpty
+        else { return nil }
+        return more
     }
 
     private func begin(_ storage: any StorageWriter) -> CommitBatch {

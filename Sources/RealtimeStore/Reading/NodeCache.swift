@@ -216,6 +216,7 @@ private struct State {
     mutating func changeAll() -> any Sendable {
         count += 1
         lastOfAll = count
+        guard known.bytes > 0 || !changing.isEmpty else { return () }
         defer {
             known = RecentMap(maxBytes: maxBytes)
             changing = [:]

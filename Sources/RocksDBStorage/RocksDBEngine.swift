@@ -12,6 +12,8 @@ package final class RocksDBEngine: StorageEngine {
     let directory: String
     /// Admits one writer at a time.
     private let oneWriter = NSLock()
+    // Touched only with `oneWriter`.
+    nonisolated(unsafe) private var lastBatch: StorageBatch?
     /// Admits one backup at a time.
     let oneCopy = NSLock()
     let handle: RocksDBHandle
@@ -51,7 +53,10 @@ package final class RocksDBEngine: StorageEngine {
         oneWriter.lock()
         defer { oneWriter.unlock() }
         return try handle.writing { pointer, refusal in
-            let rows = StorageBatch(over: RocksDBReader(pointer, directory: directory, snapshot: nil))
+            let rows = StorageBatch(
+                over: RocksDBReader(pointer, directory: directory, snapshot: nil), reusing: lastBatch)
+            lastBatch = rows
+            defer { rows.removeAll() }
             let result = try body(rows)
             if rows.isEmpty { return result }
             if let refusal { throw refusal }

@@ -10,6 +10,7 @@ package final class SQLiteEngine: StorageEngine {
     let queue: DatabaseQueue
     // Touched only inside `queue`, which runs one closure at a time.
     nonisolated(unsafe) let tables: SQLiteTables
+    nonisolated(unsafe) private var lastBatch: StorageBatch?
 
     /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
@@ -51,7 +52,9 @@ package final class SQLiteEngine: StorageEngine {
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {
-                let rows = StorageBatch(over: tables)
+                let rows = StorageBatch(over: tables, reusing: lastBatch)
+                lastBatch = rows
+                defer { rows.removeAll() }
                 let result = try body(rows)
                 try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")

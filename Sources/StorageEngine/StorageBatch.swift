@@ -4,17 +4,22 @@
 /// only the last state is stored, and rows that are neighbours are stored together.
 package final class StorageBatch: StorageWriter {
     private let base: any StorageReader
-    private var changes = Changes()
+    private var changes: Changes
 
-    /// - Parameter base: what was stored before. It doesn't change before the batch is stored.
-    package init(over base: any StorageReader) { self.base = base }
+    /// - Parameters:
+    ///   - base: what was stored before. It doesn't change before the batch is stored.
+    ///   - last: an earlier batch, which isn't used any more. Its memory is.
+    package init(over base: any StorageReader, reusing last: StorageBatch? = nil) {
+        self.base = base
+        changes = Changes(in: last?.changes.takeMemory() ?? [])
+    }
 
     package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) }
 
     package var heldBytes: Int { changes.bytes.count }
 
     /// Forgets the rows, which are stored then.
-    package func removeAll() { changes = Changes() }
+    package func removeAll() { changes = Changes(in: changes.takeMemory()) }
 
     /// Calls the body for each row that differs, by table and key.
     ///
@@ -110,9 +115,26 @@ package final class StorageBatch: StorageWriter {
         /// By the tables' numbers.
         var tables = [BatchRows](repeating: BatchRows(), count: StorageTable.allCases.count)
         /// The keys and values of all rows. A value that was replaced stays.
-        var bytes: [UInt8] = []
+        var bytes: [UInt8]
 
-        init() { bytes.reserveCapacity(1 << 16) }
+        private static let minMemory = 1 << 16
+        /// What is larger isn't kept for the next batch.
+        private static let maxMemory = 1 << 20
+
+        /// - Parameter memory: empty.
+        init(in memory: consuming [UInt8]) {
+            bytes = memory
+            bytes.reserveCapacity(Self.minMemory)
+        }
+
+        /// Forgets the rows.
+        mutating func takeMemory() -> [UInt8] {
+            var memory: [UInt8] = []
+            swap(&memory, &bytes)
+            tables = []
+            memory.removeAll(keepingCapacity: memory.capacity <= Self.maxMemory)
+            return memory
+        }
 
         /// - Parameter value: nil deletes the row.
         mutating func set(

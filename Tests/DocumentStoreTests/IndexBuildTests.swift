@@ -199,7 +199,10 @@ struct IndexBuildTests {
         let engine = MemoryEngine()
         var configuration = TestStore.configuration
         configuration.indexShareLimit = .seconds(1000)
-        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
+        var commits = CommitConfiguration()
+        commits.joinLimit = .zero
+        let store = try DocumentStore(
+            engine: engine, now: ManualClock().timestamp, configuration: configuration, commits: commits)
         store.rollback(TransactionID(rawValue: 1), in: OperationContext()) { _ in }
         try engine.write { storage in
             for i in 0..<200 {

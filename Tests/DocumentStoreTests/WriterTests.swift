@@ -45,4 +45,31 @@ struct WriterTests {
         #expect(answers.load(ordering: .relaxed) == 0)
         #expect(!store.pipeline.reads.short.isEmpty)
     }
+
+    @Test(arguments: [true, false])
+    func jobsThatComeMeanwhileShareTheSyncForAWhile(isWithinLimit: Bool) throws {
+        var commits = CommitConfiguration()
+        commits.joinLimit = isWithinLimit ? .seconds(1000) : .zero
+        let store = try DocumentStore(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, commits: commits)
+        let pipeline = store.pipeline
+        let durable = Atomic<Int>(0)
+        let second = Job { batch in batch.whenDurable { _ in durable.add(1, ordering: .relaxed) } }
+        let first = Job { batch in
+            batch.whenDurable { _ in durable.add(1, ordering: .relaxed) }
+            _ = pipeline.submit(second, limit: .max)
+        }
+        try pipeline.makeWriter().runBatch([first])
+        #expect(durable.load(ordering: .relaxed) == (isWithinLimit ? 2 : 1))
+        #expect(pipeline.jobs.isEmpty == isWithinLimit)
+        pipeline.jobs.close()
+    }
+
+    private struct Job: CommitJob {
+        let body: @Sendable (CommitBatch) -> Void
+
+        func run(in batch: CommitBatch) { body(batch) }
+
+        func fail(_ error: DocumentError) {}
+    }
 }

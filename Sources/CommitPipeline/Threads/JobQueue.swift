@@ -52,12 +52,17 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     @inlinable
     public func take(within timeout: Duration? = nil) -> [Job]? {
         condition.lock()
-        defer { condition.unlock() }
         wait(within: timeout)
+        var waiting = IndexedQueue<Job>()
+        swap(&waiting, &jobs)
+        let isAtEnd = waiting.isEmpty && isClosed
+        condition.unlock()
+        if isAtEnd { return nil }
+        // Without the lock, for which those wait that put jobs.
         var taken: [Job] = []
-        taken.reserveCapacity(jobs.count)
-        while let job = jobs.popFirst() { taken.append(job) }
-        return taken.isEmpty && isClosed ? nil : taken
+        taken.reserveCapacity(waiting.count)
+        while let job = waiting.popFirst() { taken.append(job) }
+        return taken
     }
 
     /// Called with the lock held.

@@ -27,7 +27,7 @@ struct RecentChanges: Sendable {
     private var collections: [CollectionPath: IndexedQueue<Int>] = [:]
     private var groups: [String: IndexedQueue<Int>] = [:]
     private var lastVersions: [DocumentPath: Int64] = [:]
-    private var bytes = 0
+    private(set) var bytes = 0
     /// All changes after this version are here.
     private(set) var floor: Int64
     private let maxCount: Int
@@ -128,15 +128,25 @@ struct RecentChanges: Sendable {
         }
     }
 
+    /// The version of the last change; nil if none is remembered.
+    var newest: Int64? { entries.positions.last.flatMap { entries[$0]?.version } }
+
+    /// Forgets the oldest changes, up to a version, until no more than these bytes are left.
+    mutating func forget(upTo version: Int64, beyond maxBytes: Int) {
+        while bytes > maxBytes, let first = entries.first, first.version <= version { removeFirst() }
+    }
+
     private mutating func trim() {
-        while entries.count > maxCount || (bytes > maxBytes && !entries.isEmpty) {
-            guard let entry = entries.popFirst() else { return }
-            floor = entry.version
-            bytes -= entry.bytes
-            if lastVersions[entry.change.path] == entry.version { lastVersions[entry.change.path] = nil }
-            forget(&collections[entry.collection], fromEnd: false)
-            forget(&groups[entry.group], fromEnd: false)
-        }
+        while entries.count > maxCount || (bytes > maxBytes && !entries.isEmpty) { removeFirst() }
+    }
+
+    private mutating func removeFirst() {
+        guard let entry = entries.popFirst() else { return }
+        floor = entry.version
+        bytes -= entry.bytes
+        if lastVersions[entry.change.path] == entry.version { lastVersions[entry.change.path] = nil }
+        forget(&collections[entry.collection], fromEnd: false)
+        forget(&groups[entry.group], fromEnd: false)
     }
 
     /// Removes one position, and the queue with its last position.

@@ -28,11 +28,14 @@ struct TransactionTable: Sendable {
     /// that clients' tickets don't evict those of functions.
     private var clientTickets = RetryTickets()
     private var hot: HotDocuments
+    /// How large the recent changes are when it is looked again which of them are needed.
+    private var bytesToLookAt: Int
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {
         self.configuration = configuration
         hot = HotDocuments(time: configuration.hotTime)
+        bytesToLookAt = configuration.maxUnneededBytes
         changes = RecentChanges(
             floor: version, maxCount: configuration.maxRecentChanges, maxBytes: configuration.maxRecentBytes)
     }
@@ -286,7 +289,21 @@ struct TransactionTable: Sendable {
         clientTickets.expire(issuedBefore: now - configuration.ticketLifetime)
     }
 
-    mutating func applied(_ entries: [RecentChanges.Entry]) { changes.append(entries) }
+    mutating func applied(_ entries: [RecentChanges.Entry]) {
+        changes.append(entries)
+        guard changes.bytes > bytesToLookAt else { return }
+        forgetUnneeded()
+        // Not for each change, since all open transactions are looked at.
+        bytesToLookAt = max(changes.bytes, configuration.maxUnneededBytes) + configuration.maxUnneededBytes / 8
+    }
+
+    /// Forgets changes that no open transaction is validated against.
+    private mutating func forgetUnneeded() {
+        guard let newest = changes.newest else { return }
+        let time = Int64(configuration.recentTime / .microseconds(1))
+        let oldest = open.values.lazy.compactMap(\.version).min() ?? .max
+        changes.forget(upTo: min(oldest, newest - time), beyond: configuration.maxUnneededBytes)
+    }
 
     /// Undoes the changes after a version; transactions that read them can't commit.
     mutating func rollBack(to version: Int64) {

@@ -50,7 +50,7 @@ struct EntryRepair {
         return (looked < limit ? nil : last, wrong.count + missing.count)
     }
 
-    private func key(of path: [UInt8]) -> [UInt8] { TreeKey.header(ofTree: layout.tree(of: path)) + path }
+    private func key(of path: [UInt8]) -> [UInt8] { TreeKey.stored(path, inTree: layout.tree(of: path)) }
 }
 
 extension RealtimeStore {

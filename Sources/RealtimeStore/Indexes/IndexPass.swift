@@ -71,7 +71,7 @@ struct IndexPass {
         for (parent, key) in children {
             guard let entry = try state.entry(of: key, at: parent, by: index.definition.index) else { continue }
             let path = IndexEntryKey.of(entry, in: IndexEntryKey.prefix(of: parent, index: index.number))
-            try storage.put(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path, [])
+            try storage.put(.tree, TreeKey.stored(path, inTree: layout.tree(of: path)), [])
         }
         return children.count < limit && looked < limit ? nil : last
     }
@@ -92,7 +92,7 @@ struct IndexPass {
             next = parent
             return false
         }
-        for path in entries { try storage.delete(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path) }
+        for path in entries { try storage.delete(.tree, TreeKey.stored(path, inTree: layout.tree(of: path))) }
         return next
     }
 

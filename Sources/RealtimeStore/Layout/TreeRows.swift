@@ -26,7 +26,7 @@ struct TreeRows {
             if let changed = changes[path] { return changed }
             if changes.hides(path) { return nil }
         }
-        return try storage.get(.tree, TreeKey.header(ofTree: layout.tree(of: path)) + path)
+        return try storage.get(.tree, TreeKey.stored(path, inTree: layout.tree(of: path)))
     }
 
     /// Visits rows by path until the body returns false.
@@ -127,8 +127,9 @@ struct TreeRows {
 extension TreeLayout.Extent {
     /// The range of the rows' keys in storage.
     var stored: KeyRange {
-        let header = TreeKey.header(ofTree: tree)
-        let upper = range.upper.map { header + $0 } ?? KeyBytes.successor(ofPrefix: header)
-        return KeyRange(lower: header + range.lower, upper: upper)
+        let upper =
+            range.upper.map { TreeKey.stored($0, inTree: tree) }
+            ?? KeyBytes.successor(ofPrefix: TreeKey.header(ofTree: tree))
+        return KeyRange(lower: TreeKey.stored(range.lower, inTree: tree), upper: upper)
     }
 }

@@ -17,11 +17,19 @@ enum TreeKey {
     static let integerMarker: UInt8 = 2
     static let textMarker: UInt8 = 3
 
-    static func header(ofTree tree: UInt32) -> [UInt8] {
-        [
-            RowKind.node.rawValue, UInt8(truncatingIfNeeded: tree >> 24), UInt8(truncatingIfNeeded: tree >> 16),
-            UInt8(truncatingIfNeeded: tree >> 8), UInt8(truncatingIfNeeded: tree),
-        ]
+    static func header(ofTree tree: UInt32) -> [UInt8] { stored([], inTree: tree) }
+
+    /// A path's key in storage.
+    static func stored(_ path: [UInt8], inTree tree: UInt32) -> [UInt8] {
+        let count = headerCount + path.count
+        return [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+            bytes[0] = RowKind.node.rawValue
+            for index in 1..<headerCount {
+                bytes[index] = UInt8(truncatingIfNeeded: tree >> UInt32(8 * (headerCount - 1 - index)))
+            }
+            _ = UnsafeMutableBufferPointer(rebasing: bytes[headerCount..<count]).initialize(from: path)
+            initialized = count
+        }
     }
 
     static func of(_ path: RealtimePath) -> [UInt8] {

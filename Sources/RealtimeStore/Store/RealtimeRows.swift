@@ -76,7 +76,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         }
         guard let layout = catalog.namespaces[namespace]?.layout else { return }
         for change in changes.all {
-            let key = TreeKey.header(ofTree: layout.tree(of: change.path)) + change.path
+            let key = TreeKey.stored(change.path, inTree: layout.tree(of: change.path))
             if let row = change.row { try storage.put(.tree, key, row) } else { try storage.delete(.tree, key) }
         }
     }

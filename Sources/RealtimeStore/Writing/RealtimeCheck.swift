@@ -52,7 +52,7 @@ struct EarlyCheckJob: SnapshotJob {
         let record = try catalogs.catalog(of: snapshot).namespaces[request.namespace]
         let notes = ReadNotes()
         let base = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
-        var plan = WritePlan(
+        let plan = WritePlan(
             on: base, indexes: record?.indexes ?? [], configuration, version: max(snapshot.version, now().microseconds),
             notes: notes)
         var failure: RealtimeFailure?

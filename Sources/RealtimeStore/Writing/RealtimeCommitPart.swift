@@ -52,7 +52,7 @@ package final class RealtimeCommitPart: CommitPart {
         }
         let record = try kind.record(of: request.namespace)
         let base = TreeRows(storage: batch.storage, layout: record?.layout ?? TreeLayout(tree: 0))
-        var plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
+        let plan = WritePlan(on: base, indexes: record?.indexes ?? [], kind.configuration, version: version)
         for expectation in request.expectations where try !isMet(expectation, in: plan) {
             request.onStale(expectation.path)
             return try refuse(.stale)
@@ -129,18 +129,29 @@ package final class RealtimeCommitPart: CommitPart {
 }
 
 /// Changes the Realtime Database in a commit of its own.
-struct RealtimeCommitJob: CommitJob {
+final class RealtimeCommitJob: CommitJob {
     let request: RealtimeCommit
     let early: EarlyDecision?
     let context: OperationContext
     let kind: RealtimeRows
     let completion: @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
 
+    init(
+        request: RealtimeCommit, early: EarlyDecision?, context: OperationContext, kind: RealtimeRows,
+        completion: @escaping @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
+    ) {
+        self.request = request
+        self.early = early
+        self.context = context
+        self.kind = kind
+        self.completion = completion
+    }
+
     func run(in batch: CommitBatch) throws {
         let part = RealtimeCommitPart(request, early: early, of: kind)
         let outcome = try batch.run(Commit([part], in: context))
         batch.whenDurable { error in
-            complete(error, outcome, part)
+            self.complete(error, outcome, part)
         }
     }
 

@@ -4,7 +4,7 @@ import RealtimeModel
 import StorageEngine
 
 /// What a commit's writes change, computed before any of it is stored.
-struct WritePlan {
+final class WritePlan {
     private let base: TreeRows
     private let editor: TreeEditor
     private let indexes: [RealtimeIndex]
@@ -67,7 +67,7 @@ struct WritePlan {
     }
 
     /// Adds writes, each of which sees what the ones before have changed.
-    mutating func apply(_ writes: [RealtimeWrite]) throws {
+    func apply(_ writes: [RealtimeWrite]) throws {
         var several = AppliedChanges()
         for write in writes {
             let changes = try write.resolved(now: now) { target in try after.leaf(at: target) }
@@ -89,9 +89,9 @@ struct WritePlan {
     /// Compares the hashes of conditional writes, each with what exists before it.
     ///
     /// - Throws: a failure beyond limits if what exists is too much for these.
-    mutating func compareHashes(_ writes: [RealtimeWrite], within limits: RealtimeReadLimits) throws {
+    func compareHashes(_ writes: [RealtimeWrite], within limits: RealtimeReadLimits) throws {
         guard writes.contains(where: \.isConditional) else { return }
-        var plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
+        let plan = WritePlan(on: base, indexes: indexes, configuration, version: version, notes: notes)
         for (index, write) in writes.enumerated() {
             if case .set(let target, _, let hash?) = write, try !plan.has(hash, at: target, within: limits) {
                 isStale = true

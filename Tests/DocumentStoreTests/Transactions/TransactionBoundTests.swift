@@ -190,6 +190,40 @@ struct TransactionBoundTests {
         #expect(changes.floor == 12)
     }
 
+    /// Changes of the last second, or for which an open transaction is validated, stay although they are many.
+    @Test func changesThatNoTransactionNeedsAreForgotten() throws {
+        var configuration = configuration
+        // Of ten changes.
+        configuration.maxUnneededBytes = 2_660
+        var table = TransactionTable(version: 0, configuration: configuration)
+        var version: Int64 = 0
+        func change(seconds: Int) throws {
+            for _ in 0..<seconds * 10 {
+                version += 100_000
+                table.applied([try self.change("a/\(version)", version)])
+            }
+        }
+        /// Whether a transaction that has read a state can still commit.
+        func isKnown(_ version: Int64) throws -> Bool {
+            let id = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+            _ = try table.read(id, owner: nil, try reads("b/1"), snapshot: version, at: .zero)
+            return table.conflict(of: try table.end(id, owner: nil, at: .zero)) == nil
+        }
+        try change(seconds: 1)
+        let begun = version
+        let open = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+        _ = try table.read(open, owner: nil, try reads("b/1"), snapshot: begun, at: .zero)
+        try change(seconds: 30)
+        #expect(try isKnown(begun))
+        #expect(try !isKnown(begun - 500_000))
+        let ended = try table.end(open, owner: nil, at: .zero)
+        #expect(table.conflict(of: ended) == nil)
+        try change(seconds: 30)
+        #expect(try !isKnown(begun))
+        #expect(try !isKnown(version - 3_000_000))
+        #expect(try isKnown(version - 1_000_000))
+    }
+
     /// What a client has itself takes nothing from its share.
     @Test func oneClientAloneReachesItsLimits() throws {
         var table = TransactionTable(version: 0, configuration: configuration)

@@ -120,6 +120,60 @@ import Testing
         }
     }
 
+    @Test(arguments: Way.allCases) func aTransactionBlockChangesChildren(way: Way) async throws {
+        try await ServedDatabases.run(way) { database in
+            let post = database.reference(withPath: "post")
+            try await post.setValue(["stars": 4, "tags": ["b": 1, "a": 2]])
+            let result = try await post.runTransactionBlock { data in
+                let stars = data.childData(byAppendingPath: "stars")
+                stars.value = .integer(Int64((stars.value?.intValue ?? 0) + 1))
+                let tags = data.childData(byAppendingPath: "tags")
+                guard tags.children.map(\.key) == ["a", "b"], stars.key == "stars" else { return .abort() }
+                for tag in tags.children where tag.value == 1 { tag.value = nil }
+                try tags.childData(byAppendingPath: "new/one").setValue(from: ["n": 1])
+                tags.childData(byAppendingPath: "a").priority = 7
+                data.childData(byAppendingPath: "at").value = ServerValue.timestamp()
+                guard tags.hasChild("new"), data.value?["tags"]?["a"] == 2 else { return .abort() }
+                return .success(withValue: data)
+            }
+            #expect(result.committed)
+            let written = try await post.getData()
+            #expect(written.value?["stars"] == 5)
+            #expect(written.value?["tags"] == ["a": 2, "new": ["one": ["n": 1]]])
+            #expect(written.childSnapshot(forPath: "tags/a").priority == 7)
+            #expect(try #require(written.value?["at"]?.intValue) > 1_000_000)
+        }
+    }
+
+    @Test func aTransactionBlockThatSetsWhatCantBeFails() async throws {
+        try await ServedDatabases.run(.byREST) { database in
+            let post = database.reference(withPath: "post")
+            let error = await #expect(throws: DocumentError.self) {
+                try await post.runTransactionBlock { data in
+                    data.childData(byAppendingPath: "a").value = ["b.c": 1]
+                    data.childData(byAppendingPath: "d").value = 1
+                    return .success(withValue: data)
+                }
+            }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("b.c") == true)
+            await #expect(throws: DocumentError.self) {
+                try await post.runTransactionBlock { data in
+                    data.childData(byAppendingPath: "a#").value = 1
+                    return .success(withValue: data)
+                }
+            }
+            #expect(try await !post.getData().exists())
+            // What replaces it counts.
+            try await post.runTransactionBlock { data in
+                data.childData(byAppendingPath: "a/x").value = ["b.c": 1]
+                data.childData(byAppendingPath: "a").value = 1
+                return .success(withValue: data)
+            }
+            #expect(try await post.getData().value == ["a": 1])
+        }
+    }
+
     // MARK: Queries
 
     private static let rules = #"{"rules":{"users":{".indexOn":["n",".value"]}}}"#

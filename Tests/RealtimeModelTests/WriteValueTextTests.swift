@@ -23,6 +23,35 @@ import Testing
         #expect(value.resolved(now: 5, existing: existing) == again.resolved(now: 5, existing: existing))
     }
 
+    /// As if it were written later, to what the rest has left.
+    @Test(arguments: [
+        ("1", "a/b", "2"), (#"{"a":{".sv":"timestamp"},"c":1}"#, "a", #"{".sv":{"increment":2}}"#),
+        (#"{"a":{".sv":"timestamp"},"c":1}"#, "a/b", #"{"d":{".sv":"timestamp"}}"#),
+        (#"{"a":{".sv":"timestamp"},"c":1}"#, "a/b", "null"), (#"{"a":{"b":{".sv":"timestamp"}}}"#, "a", "null"),
+        (#"{"a":{"b":{".sv":"timestamp"},".priority":{".sv":"timestamp"}}}"#, "a/b", "3"),
+        (#"{"a":{"b":1},".priority":{".sv":"timestamp"}}"#, "", "true"),
+    ]) func aPartIsReplaced(_ text: String, _ path: String, _ part: String) throws {
+        let path = try RealtimePath(path)
+        var value = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root))
+        var expected = value.resolved(now: 5, existing: nil)
+        let part = try RealtimeWriteValue(parsing: Array(part.utf8), at: RealtimeTarget(path))
+        expected.set(part.resolved(now: 5, existing: nil), at: path)
+        value.set(part, at: path)
+        #expect(value.resolved(now: 5, existing: nil) == expected)
+        #expect(value.serverValues.allSatisfy { expected?[$0.target.path] != nil })
+    }
+
+    @Test func thePriorityOfAPartIsReplaced() throws {
+        let text = #"{"a":{"b":1,".priority":{".sv":"timestamp"}}}"#
+        var value = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root))
+        value.setPriority(.number(RealtimeNumber(3)), at: try RealtimePath("a"))
+        value.setPriority(.number(RealtimeNumber(4)), at: try RealtimePath("none"))
+        #expect(value.serverValues.isEmpty)
+        let node = value.resolved(now: 5, existing: nil)
+        #expect(node?[try RealtimePath("a")]?.priority == .number(RealtimeNumber(3)))
+        #expect(node?.children.count == 1)
+    }
+
     /// Its time grows with the number, not with its square.
     @Test func manyServerValuesHaveAText() throws {
         let members = (0..<50_000).map { "\"k\($0)\":{\".sv\":\"timestamp\"}" }

@@ -5,24 +5,44 @@ import WorkerProtocol
 
 /// What a transaction block sees, and changes.
 public final class MutableData {
-    private var content: RealtimeWriteValue
-    private let before: RealtimeNode?
-    private let database: Database
-    private let path: RealtimePath
-    private let now: Timestamp
+    /// What the data of all paths in a transaction share.
+    private final class Content {
+        var value: RealtimeWriteValue
+        /// What couldn't be set, and why.
+        var problems: [(path: RealtimePath, error: DocumentError)] = []
+        let before: DataSnapshot
+        let database: Database
+        let now: Timestamp
 
-    init(_ snapshot: DataSnapshot, in database: Database) {
-        content = RealtimeWriteValue(snapshot.node)
-        before = snapshot.node
-        self.database = database
-        path = snapshot.path
-        now = database.transport.now
+        init(_ before: DataSnapshot, in database: Database) {
+            value = RealtimeWriteValue(before.node)
+            self.before = before
+            self.database = database
+            now = database.transport.now
+        }
     }
 
-    /// Server values as they would be if it were written now.
-    private var node: RealtimeNode? { content.resolved(now: now.microseconds / 1_000, existing: before) }
+    private let content: Content
+    /// From the transaction's place to the data's.
+    private let relative: RealtimePath
 
-    private var snapshot: DataSnapshot { DataSnapshot(node, in: database, at: path) }
+    private init(_ content: Content, at relative: RealtimePath) {
+        self.content = content
+        self.relative = relative
+    }
+
+    convenience init(_ before: DataSnapshot, in database: Database) {
+        self.init(Content(before, in: database), at: .root)
+    }
+
+    private var path: RealtimePath { RealtimePath(unchecked: content.before.path.keys + relative.keys) }
+
+    /// Server values as they would be if it were written now.
+    private var node: RealtimeNode? {
+        content.value.resolved(now: content.now.microseconds / 1_000, existing: content.before.node)?[relative]
+    }
+
+    private var snapshot: DataSnapshot { DataSnapshot(node, in: content.database, at: path) }
 
     /// The last key of the path; nil for the root.
     public var key: String? { path.keys.last?.string }
@@ -31,36 +51,42 @@ public final class MutableData {
     /// computed when it is written; until then one reads as the database would compute it now.
     public var value: JSONValue? {
         get { node.map { JSONValue($0, as: .plain) } }
-        set { set(newValue) }
+        set {
+            do {
+                try set(try DatabaseReference.json(newValue))
+            } catch {
+                note("\(error)")
+            }
+        }
     }
 
     /// Whether a value couldn't be set.
-    private(set) var problem: DocumentError?
+    var problem: DocumentError? { content.problems.first?.error }
 
-    private func set(_ value: JSONValue?) {
-        do {
-            let json = try DatabaseReference.json(value)
-            content = try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path))
-            problem = nil
-        } catch {
-            problem = .invalidArgument("\(error)")
-        }
+    private func note(_ problem: String) { content.problems.append((relative, .invalidArgument(problem))) }
+
+    private func set(_ json: [UInt8]) throws {
+        content.value.set(try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path)), at: relative)
+        // What couldn't be set is replaced.
+        content.problems.removeAll { relative.contains($0.path) }
     }
 
     /// A number or a string; nil for none.
     public var priority: JSONValue? {
         get { snapshot.priority }
         set {
+            var priority: RealtimePriority?
             switch newValue {
-            case nil, .null?: content.setPriority(nil)
-            case .string(let text)?: content.setPriority(.string(text))
+            case nil, .null?: break
+            case .string(let text)?: priority = .string(text)
             default:
                 guard let number = newValue?.doubleValue, number.isFinite else {
-                    return problem = .invalidArgument("a priority is a number or a string")
+                    return note("a priority is a number or a string")
                 }
-                content.setPriority(
-                    .number(newValue?.intValue.map { RealtimeNumber(Int64($0)) } ?? RealtimeNumber(number)))
+                priority =
+                    .number(newValue?.intValue.map { RealtimeNumber(Int64($0)) } ?? RealtimeNumber(number))
             }
+            content.value.setPriority(priority, at: relative)
         }
     }
 
@@ -72,22 +98,48 @@ public final class MutableData {
     }
 
     /// Replaces the value by an `Encodable` one.
-    public func setValue(from value: some Encodable) throws {
-        content = try RealtimeWriteValue(parsing: try DatabaseReference.json(of: value), at: RealtimeTarget(path))
-        problem = nil
+    public func setValue(from value: some Encodable) throws { try set(try DatabaseReference.json(of: value)) }
+
+    // MARK: Children
+
+    /// The data of a child, or of what is below it: what is set there is set here too.
+    ///
+    ///     let stars = data.childData(byAppendingPath: "stars")
+    ///     stars.value = .integer(Int64((stars.value?.intValue ?? 0) + 1))
+    ///
+    /// - Parameter path: keys joined by slashes. One that can't be has no value; the transaction fails when the block
+    ///   returns.
+    public func childData(byAppendingPath path: String) -> MutableData {
+        do throws(RealtimeError) {
+            let below = try relative.appending(try RealtimePath(path))
+            _ = try content.before.path.appending(below)
+            return MutableData(content, at: below)
+        } catch {
+            note("\(error)")
+            return MutableData(DataSnapshot(nil, in: content.database, at: self.path), in: content.database)
+        }
+    }
+
+    /// By priority, then by key.
+    public var children: [MutableData] {
+        snapshot.children.compactMap { child in
+            child.path.relative(to: content.before.path).map { MutableData(content, at: $0) }
+        }
     }
 
     public func hasChild(_ path: String) -> Bool { snapshot.hasChild(path) }
     public func hasChildren() -> Bool { snapshot.hasChildren() }
     public var childrenCount: Int { snapshot.childrenCount }
 
+    // MARK: The whole
+
     /// Whether the database computes a part of it.
-    var hasServerValues: Bool { !content.serverValues.isEmpty }
+    var hasServerValues: Bool { !content.value.serverValues.isEmpty }
 
     /// What the block leaves, as JSON with priorities.
     func json() throws(DocumentError) -> [UInt8] {
         if let problem { throw problem }
-        return content.json
+        return content.value.json
     }
 }
 

@@ -13,7 +13,7 @@ package struct RealtimeWriteValue: Sendable {
     private var node: RealtimeNode?
     package private(set) var serverValues: [Place]
     /// How many nodes the text had, about.
-    package let nodeCount: Int
+    package private(set) var nodeCount: Int
     /// A large value, which isn't in memory; it has no server values.
     package let staged: StagedValue?
 
@@ -62,10 +62,24 @@ package struct RealtimeWriteValue: Sendable {
         self = target.isPriority ? try reader.priorityValue() : try reader.writeValue()
     }
 
-    /// Replaces the value's priority.
-    package mutating func setPriority(_ priority: RealtimePriority?) {
-        node?.priority = priority
-        serverValues.removeAll { $0.target.isPriority && $0.target.path.isRoot }
+    /// Replaces a part of the value.
+    package mutating func set(_ part: RealtimeWriteValue, at path: RealtimePath) {
+        node.set(part.node, at: path)
+        serverValues.removeAll { place in
+            // A leaf above becomes an object.
+            let isReplaced = part.node != nil && !place.target.isPriority && place.target.path.contains(path)
+            return isReplaced || path.contains(place.target.path)
+        }
+        serverValues += part.serverValues.map { place in
+            Place(target: RealtimeTarget(path).appending(place.target), value: place.value)
+        }
+        nodeCount += part.nodeCount
+    }
+
+    /// Replaces the priority of a part of the value, if there is such a part.
+    package mutating func setPriority(_ priority: RealtimePriority?, at path: RealtimePath) {
+        node.set(priority.map { RealtimeNode($0.leaf) }, at: RealtimeTarget(path, isPriority: true))
+        serverValues.removeAll { $0.target == RealtimeTarget(path, isPriority: true) }
     }
 
     /// Whether the write removes what exists.

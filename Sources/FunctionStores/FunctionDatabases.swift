@@ -138,9 +138,7 @@ package final class FunctionDatabases: DatabaseBackend {
                         throw RealtimeFailure(.tooLarge, error.message)
                     }
                 }
-                if let place, rows <= NodeCache.maxLeaves, total <= NodeCache.maxNodeBytes {
-                    store.nodes.add(try state.node(at: read.path), at: place)
-                }
+                try place.map { try store.nodes.add(from: state, rows: rows, bytes: total, at: $0) }
                 let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : ""
                 return .value(json, hash: hash, version: state.version)
             } catch is TooLong {

@@ -59,6 +59,33 @@ struct ReaderTests {
         #expect(!reads.put(Numbered(number: 4), of: nil, limit: .max))
     }
 
+    /// So do several reads of one caller, until another waits.
+    @Test func aCallersReadsShareASnapshotWhileNoOtherWaits() throws {
+        let reads = CallerReads(places: 100, threads: 2, maxRunning: 1)
+        func put(_ number: Int, of caller: UInt64) { #expect(reads.put(Numbered(number: number), of: .client(caller))) }
+        func next(of caller: UInt64, before end: Int) -> Int? {
+            (reads.takeNext(of: .client(caller), before: end) as? Numbered)?.number
+        }
+        for number in 0..<3 { put(number, of: 1) }
+        let first = try #require(reads.take(after: nil))
+        #expect((first.job as? Numbered)?.number == 0)
+        put(3, of: 1)
+        #expect(next(of: 1, before: first.end) == 1)
+        put(10, of: 2)
+        #expect(next(of: 1, before: first.end) == nil)
+        // The first caller has as many running as it may have.
+        let second = try #require(reads.take(after: nil))
+        #expect(second.caller == .client(2))
+        #expect(next(of: 1, before: first.end) == 2)
+        // This one came after the state was taken.
+        #expect(next(of: 1, before: first.end) == nil)
+        #expect(next(of: 2, before: .max) == nil)
+        let third = try #require(reads.take(after: first.caller))
+        #expect((third.job as? Numbered)?.number == 3)
+        reads.close()
+        #expect(reads.take(after: third.caller) == nil)
+    }
+
     /// Hundreds of one client's delay another's, and a function's, by one.
     @Test func clientsAndFunctionsTakeTurns() throws {
         let reads = ShortReads(places: 100)

@@ -18,7 +18,7 @@ package enum ReadCaller: Hashable, Sendable {
 /// Reads of one kind that may take long, of callers that could ask for many: they are served in turn by caller, a few of
 /// each at a time, by threads of their own.
 final class CallerReads: @unchecked Sendable {
-    fileprivate struct Waiting {
+    private struct Waiting {
         let job: any SnapshotJob
         let arrival: Int
     }
@@ -63,7 +63,7 @@ final class CallerReads: @unchecked Sendable {
     ///
     /// - Parameter last: whose job has ended before, if any.
     /// - Returns: the job, and the number of the next one to arrive; nil once the queue is closed and empty.
-    fileprivate func take(after last: ReadCaller?) -> (caller: ReadCaller, job: any SnapshotJob, end: Int)? {
+    func take(after last: ReadCaller?) -> (caller: ReadCaller, job: any SnapshotJob, end: Int)? {
         condition.lock()
         defer { condition.unlock() }
         if let last {
@@ -88,7 +88,7 @@ final class CallerReads: @unchecked Sendable {
     }
 
     /// Takes the next job if no other caller waits, and if it was already waiting when `take` returned `end`.
-    fileprivate func takeNext(of caller: ReadCaller, before end: Int) -> (any SnapshotJob)? {
+    func takeNext(of caller: ReadCaller, before end: Int) -> (any SnapshotJob)? {
         condition.lock()
         defer { condition.unlock() }
         guard queue.callers == 1, let first = queue.first, first.arrival < end else { return nil }

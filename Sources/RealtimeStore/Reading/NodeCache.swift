@@ -46,8 +46,8 @@ package final class NodeCache: Sendable {
     }
 
     /// What is larger isn't kept. The writer changes what is kept, and looks at all of it.
-    package static let maxLeaves = 16
-    package static let maxNodeBytes = 4_096
+    static let maxLeaves = 16
+    static let maxNodeBytes = 4_096
 
     private let state: Mutex<State>
     /// Whether something was ever looked for. If not, nothing is known, and no change has to be looked at. A place that is
@@ -76,6 +76,16 @@ package final class NodeCache: Sendable {
             return (nil, state.missed.insert(key.hash) ? nil : Place(key: key, durable: state.durable), ())
         }
         return (known, place)
+    }
+
+    /// Adds what a read has found in a state, unless it is too large.
+    ///
+    /// - Parameters:
+    ///   - rows: how many nodes with a row it has found.
+    ///   - bytes: the size of its JSON.
+    package func add(from state: RealtimeSnapshot, rows: Int, bytes: Int, at place: Place) throws {
+        guard rows <= Self.maxLeaves, bytes <= Self.maxNodeBytes else { return }
+        add(try state.node(at: place.key.path), at: place)
     }
 
     /// Adds what a read has found, unless it may have changed since its place was made.

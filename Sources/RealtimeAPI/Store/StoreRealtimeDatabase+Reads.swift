@@ -1,0 +1,124 @@
+import CommitPipeline
+import DocumentModel
+import RealtimeHashing
+import RealtimeModel
+import RealtimeStore
+
+extension StoreRealtimeDatabase {
+    // MARK: Turns
+
+    /// How long an operation may take, by which the threads differ that it waits for.
+    enum Length {
+        case short
+        case long
+    }
+
+    /// Whose turn a read waits for.
+    func reader(_ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length) -> ReadCaller? {
+        let caller = caller(principal, client)
+        return switch length {
+        case .long: .client(caller ?? Self.admins)
+        case .short: caller.map { .clientGet($0) }
+        }
+    }
+
+    /// Whose turn the decision on a write waits for.
+    func writer(_ write: RealtimeWrite, _ principal: RealtimePrincipal, _ client: RealtimeClient) -> ReadCaller? {
+        let caller = caller(principal, client)
+        // Hashing what exists takes as long as that is large.
+        guard write.isConditional || write.nodeCount > Self.maxShortNodes else { return caller.map { .clientGet($0) } }
+        return .clientCommit(caller ?? Self.admins)
+    }
+
+    /// - Returns: nil for an admin.
+    func caller(_ principal: RealtimePrincipal, _ client: RealtimeClient) -> UInt64? {
+        guard case .client(let auth) = principal else { return nil }
+        return auth?.uid.map { UInt64(truncatingIfNeeded: $0.hashValue) } ?? client.address
+    }
+
+    /// All admins together, in long reads.
+    static let admins = UInt64.max
+    static let maxShortNodes = 1_000
+    /// What a short read may write. Whether a value has more is seen only when it is read.
+    private static let maxShortBytes = 65_536
+
+    private struct TooLong: Error {}
+
+    // MARK: Reads
+
+    func read(
+        _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
+    ) {
+        // A query without an index looks at more than it finds.
+        guard read.query == nil else {
+            return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
+        }
+        guard case .value(let form) = read.form, access.allowsAll(to: principal) else {
+            return self.read(read, principal, client, adding: nil, completion)
+        }
+        let (known, place) = store.nodes.find(read.path, in: name)
+        if let known, !client.hasListened {
+            let hash = read.wantsHash ? known.hash : nil
+            return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
+        }
+        self.read(read, principal, client, adding: place, completion)
+    }
+
+    private func read(
+        _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, adding place: NodeCache.Place?,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
+    ) {
+        self.read(read, principal, client, .short, adding: place) { [self] result in
+            if let result { return completion(result) }
+            self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
+        }
+    }
+
+    /// - Parameters:
+    ///   - place: where to add what is found.
+    ///   - completion: receives nil if that is too long for a short read.
+    private func read(
+        _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length,
+        adding place: NodeCache.Place? = nil,
+        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>?) -> Void
+    ) {
+        let (access, observer, now, spool) = (access, observer, shared.now(), shared.spool)
+        let holder = holder(principal, client)
+        store.read(
+            in: name, of: reader(principal, client, length), cancellation: read.cancellation,
+            isAnsweredAtOnce: { !client.hasListened },
+            { [self] state -> Result<RealtimeReading, RealtimeServiceError>? in
+                try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
+                if let error = missingIndex(read.query, read.path, state), read.requiresIndex {
+                    return .failure(error)
+                }
+                do {
+                    var (bytes, rows) = (0, 0)
+                    let content = try spool.collect(for: holder, until: read.cancellation) { receive in
+                        func receivePiece(_ piece: [UInt8]) throws {
+                            bytes += piece.count
+                            if length == .short, bytes > Self.maxShortBytes { throw TooLong() }
+                            try receive(piece)
+                        }
+                        switch read.form {
+                        case .value(let form):
+                            rows = try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
+                        case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
+                        }
+                    }
+                    try place.map { try store.nodes.add(from: state, rows: rows, bytes: bytes, at: $0) }
+                    let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
+                    return .success(RealtimeReading(content, hash: hash))
+                } catch is TooLong {
+                    return nil
+                }
+            },
+            completion: { [name] result in
+                switch result {
+                case .success(let inner): completion(inner)
+                case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
+                }
+            })
+    }
+}

@@ -65,22 +65,55 @@ struct AppliedChanges {
         return place
     }
 
-    /// The changes, which lead one after the other to the state after the commit.
+    /// The changes, which lead to the state after the commit in whatever order a client applies them.
     ///
-    /// That isn't so for merged ones as they are: an object above them, with its priority, may be gone for a moment in one
-    /// case, and not in the other. So an object that was gone is one change then, and what is removed comes last.
+    /// That isn't so as they are: an object without children loses its priority, and in one order all its children may be
+    /// gone for a moment, in another not. So an object that was gone, or that has a priority and nothing that was there
+    /// before, is one change.
     ///
-    /// - Parameter node: reads what is at a path after the commit.
-    mutating func ordered(_ node: (RealtimePath) throws -> RealtimeNode?) rethrows -> [RealtimeAppliedChange] {
-        guard isMerged else { return all.compactMap(\.self) }
-        for path in all.compactMap({ $0?.topPath }).sorted(by: { $0.depth < $1.depth }) where outer(of: path) == nil {
-            // Only what these writes have set is there.
-            let change = RealtimeChange(RealtimeTarget(path), try node(path))
+    /// - Parameter after: the state after the commit.
+    mutating func independent(in after: RealtimeSnapshot) throws -> [RealtimeAppliedChange] {
+        let changes = all.compactMap(\.self)
+        guard changes.count > 1 || isMerged else { return changes }
+        try raise(changes.compactMap(\.topPath), in: after) { _ in true }
+        var emptied: Set<RealtimePath> = []
+        for change in changes.map(\.change) {
+            if change.target.isPriority { emptied.insert(change.target.path) }
+            guard change.node == nil else { continue }
+            for depth in 0..<change.target.path.depth { emptied.insert(change.target.path.prefix(depth)) }
+        }
+        try raise(Array(emptied), in: after) { [self] path in
+            try after.priority(at: path) != nil && isNew(path, in: after)
+        }
+        return all.compactMap(\.self)
+    }
+
+    /// Replaces what has changed below objects by one change of each. All that is there was set by the commit, so it isn't
+    /// larger.
+    private mutating func raise(
+        _ paths: [RealtimePath], in after: RealtimeSnapshot, where isNeeded: (RealtimePath) throws -> Bool
+    ) throws {
+        for path in paths.sorted(by: { $0.depth < $1.depth }) where outer(of: path) == nil {
+            guard try isNeeded(path) else { continue }
+            var bytes = ReadBytes()
+            let change = RealtimeChange(RealtimeTarget(path), try after.node(at: path, counting: &bytes))
             add(value: RealtimeAppliedChange(change: change, extent: .any))
         }
-        let left = all.compactMap(\.self)
-        return left.filter { !$0.change.target.isPriority && $0.change.node != nil }
-            + left.filter(\.change.target.isPriority)
-            + left.filter { !$0.change.target.isPriority && $0.change.node == nil }
+    }
+
+    /// Whether an object has nothing that was there before.
+    private func isNew(_ path: RealtimePath, in after: RealtimeSnapshot) throws -> Bool {
+        let key = TreeKey.of(path)
+        var isNew = false
+        try after.eachChild(of: key, in: TreeKey.children(of: key)) { child in
+            let child = path.child(child.key)
+            if values[child] != nil {
+                isNew = true
+            } else {
+                isNew = try below[child] != nil && self.isNew(child, in: after)
+            }
+            return isNew
+        }
+        return isNew
     }
 }

@@ -78,12 +78,7 @@ final class WritePlan {
                 if writes.count > 1 { several.add(new) } else { applied.append(new) }
             }
         }
-        if writes.count > 1 {
-            applied += try several.ordered { path in
-                var bytes = ReadBytes()
-                return try after.node(at: path, counting: &bytes)
-            }
-        }
+        if writes.count > 1 { applied += try several.independent(in: after) }
     }
 
     /// Compares the hashes of conditional writes, each with what exists before it.

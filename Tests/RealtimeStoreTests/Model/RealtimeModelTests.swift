@@ -107,7 +107,7 @@ struct RealtimeModelTests {
     }
 
     /// Commits several writes at once, which may be of the same places. What the commit says that it has changed leads from
-    /// the state before to the one after.
+    /// the state before to the one after, in whatever order.
     private func commitSeveral(
         _ fixture: RealtimeFixture, _ tree: inout RealtimeTree, _ random: inout RandomTree, _ place: Comment
     ) async throws {
@@ -128,7 +128,9 @@ struct RealtimeModelTests {
         guard !writes.isEmpty else { return }
         let committed = try await fixture.store.commit(RealtimeCommit(writes, in: RealtimeFixture.namespace))
         var replayed = tree.root
-        for change in committed.changes.map(\.change) { replayed.set(change.node, at: change.target) }
+        for change in committed.changes.map(\.change).shuffled(using: &random.generator) {
+            replayed.set(change.node, at: change.target)
+        }
         #expect(replayed == changed.root, "\(place): \(writes)")
         tree = changed
     }

@@ -104,23 +104,39 @@ struct TreeRows {
     private func visitStored(
         _ range: KeyRange, _ reverse: Bool, _ keysOnly: Bool, _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
     ) throws {
-        var goesOn = true
+        let layout = layout
+        guard !layout.extents.isEmpty else {
+            // Most databases have one tree.
+            if !range.isEmpty {
+                _ = try visit(TreeLayout.Extent(range: range, tree: layout.tree), reverse, keysOnly, body)
+            }
+            return
+        }
         var parts = layout.parts(of: range)
         if reverse { parts.reverse() }
-        for part in parts where goesOn {
-            let stored = part.stored
-            if keysOnly {
-                try storage.scanKeys(.tree, stored, reverse: reverse) { key in
-                    goesOn = try body(key[TreeKey.headerCount...], nil)
-                    return goesOn
-                }
-            } else {
-                try storage.scan(.tree, stored, reverse: reverse) { key, row in
-                    goesOn = try body(key[TreeKey.headerCount...], row)
-                    return goesOn
-                }
+        for part in parts where try !visit(part, reverse, keysOnly, body) { return }
+    }
+
+    /// Visits the rows of one tree.
+    ///
+    /// - Returns: whether the body wants more.
+    private func visit(
+        _ part: TreeLayout.Extent, _ reverse: Bool, _ keysOnly: Bool,
+        _ body: (ArraySlice<UInt8>, [UInt8]?) throws -> Bool
+    ) throws -> Bool {
+        var goesOn = true
+        if keysOnly {
+            try storage.scanKeys(.tree, part.stored, reverse: reverse) { key in
+                goesOn = try body(key[TreeKey.headerCount...], nil)
+                return goesOn
+            }
+        } else {
+            try storage.scan(.tree, part.stored, reverse: reverse) { key, row in
+                goesOn = try body(key[TreeKey.headerCount...], row)
+                return goesOn
             }
         }
+        return goesOn
     }
 }
 

@@ -77,15 +77,17 @@ struct TreeEditor {
         var bytesLeft = Self.maxComparedBytes + new.rows.reduce(0) { $0 + $1.path.count + $1.row.count }
         var old: [(path: ArraySlice<UInt8>, row: [UInt8])] = []
         var isLarge = false
+        var first: StoredNode?
         try rows.scan(range) { path, row in
             isLarge = old.count == limit || bytesLeft < 0
             guard !isLarge else { return false }
+            if path.count == key.count { first = try StoredNode(row, at: key) }
             old.append((path, row))
             bytesLeft -= path.count + row.count
-            return true
+            // Nothing is below a leaf.
+            return first?.leaf == nil
         }
-        let first = old.first.flatMap { $0.path.count == key.count ? $0.row : nil }
-        let priority = try first.map { (row) throws(DecodingFailure) in try StoredNode(row, at: key).priority } ?? nil
+        let priority = first?.priority
         guard !isLarge else {
             changes.hide(range)
             for (path, row) in new.rows { changes.put(path, row, isStructural: true) }
@@ -121,6 +123,11 @@ struct TreeEditor {
     private func merge(
         _ old: [(path: ArraySlice<UInt8>, row: [UInt8])], _ new: [(path: [UInt8], row: [UInt8])]
     ) -> [[UInt8]] {
+        if old.count == 1, new.count == 1, old[0].path == new[0].path[...] {
+            guard old[0].row != new[0].row else { return [] }
+            changes.put(new[0].path, new[0].row, isStructural: false)
+            return new[0].row.isEmpty ? [] : [new[0].path]
+        }
         var differing: [[UInt8]] = []
         func note(_ path: [UInt8], isEntry: Bool) { if !isEntry { differing.append(path) } }
         var (left, right) = (old[...], new[...])

@@ -43,7 +43,10 @@ struct OpenedTree: Sendable {
     /// Sets a leaf.
     func set(_ path: String, _ leaf: RealtimeLeaf) async throws {
         let write = RealtimeWrite.set(RealtimeTarget(try RealtimePath(path)), RealtimeWriteValue(RealtimeNode(leaf)))
-        try await store.commit(RealtimeCommit([write], in: RealtimeREST.namespace))
+        var request = RealtimeCommit([write], in: RealtimeREST.namespace)
+        // As for functions, and for clients that don't listen.
+        request.isAnsweredAtOnce = { true }
+        try await store.commit(request)
     }
 
     /// Writes what JSON says at several paths.

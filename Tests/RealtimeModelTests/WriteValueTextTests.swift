@@ -30,6 +30,8 @@ import Testing
         (#"{"a":{".sv":"timestamp"},"c":1}"#, "a/b", "null"), (#"{"a":{"b":{".sv":"timestamp"}}}"#, "a", "null"),
         (#"{"a":{"b":{".sv":"timestamp"},".priority":{".sv":"timestamp"}}}"#, "a/b", "3"),
         (#"{"a":{"b":1},".priority":{".sv":"timestamp"}}"#, "", "true"),
+        (#"{"a":{"b":1,".priority":{".sv":"timestamp"}}}"#, "a/b", "null"),
+        (#"{"a":{"b":1,".priority":{".sv":"timestamp"}},"c":1}"#, "a/b", "null"),
     ]) func aPartIsReplaced(_ text: String, _ path: String, _ part: String) throws {
         let path = try RealtimePath(path)
         var value = try RealtimeWriteValue(parsing: Array(text.utf8), at: RealtimeTarget(.root))

@@ -4,14 +4,14 @@ public import Foundation
 public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     // `condition` is held by all code that uses the variables below.
     @usableFromInline let condition: NSCondition
-    @usableFromInline var jobs: IndexedQueue<Job>
+    @usableFromInline var jobs: [Job]
     @usableFromInline var waiting: Int
     @usableFromInline var isClosed: Bool
 
     @inlinable
     public init() {
         condition = NSCondition()
-        jobs = IndexedQueue()
+        jobs = []
         waiting = 0
         isClosed = false
     }
@@ -52,17 +52,11 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     @inlinable
     public func take(within timeout: Duration? = nil) -> [Job]? {
         condition.lock()
+        defer { condition.unlock() }
         wait(within: timeout)
-        var waiting = IndexedQueue<Job>()
-        swap(&waiting, &jobs)
-        let isAtEnd = waiting.isEmpty && isClosed
-        condition.unlock()
-        if isAtEnd { return nil }
-        // Without the lock, for which those wait that put jobs.
         var taken: [Job] = []
-        taken.reserveCapacity(waiting.count)
-        while let job = waiting.popFirst() { taken.append(job) }
-        return taken
+        swap(&taken, &jobs)
+        return taken.isEmpty && isClosed ? nil : taken
     }
 
     /// Called with the lock held.

@@ -51,8 +51,8 @@ package struct StoreConfiguration: Sendable {
     /// The recent changes that are kept for validating transactions.
     package var maxRecentChanges = 50_000
     package var maxRecentBytes = 32 * 1024 * 1024
-    /// What is beyond these bytes, and older than the time, is kept only while an open transaction may be validated
-    /// against it. A read whose state is older than that is repeated.
+    /// What is beyond these bytes, and older than the time, is kept only while an open transaction has read a state that
+    /// is older still. Who reads a state that is older than what is kept looks into the change log.
     package var maxUnneededBytes = 4 * 1024 * 1024
     package var recentTime: Duration = .seconds(1)
     /// Listeners in total and of one client; for functions only the total is limited.

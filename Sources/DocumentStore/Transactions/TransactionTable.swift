@@ -28,14 +28,13 @@ struct TransactionTable: Sendable {
     /// that clients' tickets don't evict those of functions.
     private var clientTickets = RetryTickets()
     private var hot: HotDocuments
-    /// How large the recent changes are when it is looked again which of them are needed.
-    private var bytesToLookAt: Int
+    /// The bytes of changes since it was looked which of them are needed.
+    private var addedBytes = 0
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {
         self.configuration = configuration
         hot = HotDocuments(time: configuration.hotTime)
-        bytesToLookAt = configuration.maxUnneededBytes
         changes = RecentChanges(
             floor: version, maxCount: configuration.maxRecentChanges, maxBytes: configuration.maxRecentBytes)
     }
@@ -291,18 +290,22 @@ struct TransactionTable: Sendable {
 
     mutating func applied(_ entries: [RecentChanges.Entry]) {
         changes.append(entries)
-        guard changes.bytes > bytesToLookAt else { return }
-        forgetUnneeded()
+        addedBytes += entries.reduce(0) { $0 + $1.bytes }
         // Not for each change, since all open transactions are looked at.
-        bytesToLookAt = max(changes.bytes, configuration.maxUnneededBytes) + configuration.maxUnneededBytes / 8
+        guard addedBytes > configuration.maxUnneededBytes / 8, changes.bytes > configuration.maxUnneededBytes else {
+            return
+        }
+        addedBytes = 0
+        forgetUnneeded()
     }
 
-    /// Forgets changes that no open transaction is validated against.
+    /// Forgets changes that no open transaction needs: more than have come since the last time, but not all at once.
     private mutating func forgetUnneeded() {
         guard let newest = changes.newest else { return }
         let time = Int64(configuration.recentTime / .microseconds(1))
         let oldest = open.values.lazy.compactMap(\.version).min() ?? .max
-        changes.forget(upTo: min(oldest, newest - time), beyond: configuration.maxUnneededBytes)
+        let most = max(configuration.maxUnneededBytes, changes.bytes - configuration.maxUnneededBytes / 2)
+        changes.forget(upTo: min(oldest, newest - time), beyond: most)
     }
 
     /// Undoes the changes after a version; transactions that read them can't commit.

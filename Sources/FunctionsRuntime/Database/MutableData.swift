@@ -4,6 +4,8 @@ public import StrictJSON
 import WorkerProtocol
 
 /// What a transaction block sees, and changes.
+///
+/// Each server value that the block has set makes reading and setting parts slower: set many of them in one value.
 public final class MutableData {
     /// What the data of all paths in a transaction share.
     private final class Content {
@@ -107,8 +109,8 @@ public final class MutableData {
     ///     let stars = data.childData(byAppendingPath: "stars")
     ///     stars.value = .integer(Int64((stars.value?.intValue ?? 0) + 1))
     ///
-    /// - Parameter path: keys joined by slashes. One that can't be has no value; the transaction fails when the block
-    ///   returns.
+    /// - Parameter path: keys joined by slashes. One that can't be has no value, and what is set there fails the transaction
+    ///   when the block returns, unless all of these data are set afterwards.
     public func childData(byAppendingPath path: String) -> MutableData {
         do throws(RealtimeError) {
             let below = try relative.appending(try RealtimePath(path))

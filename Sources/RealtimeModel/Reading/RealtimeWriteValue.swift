@@ -62,13 +62,13 @@ package struct RealtimeWriteValue: Sendable {
         self = target.isPriority ? try reader.priorityValue() : try reader.writeValue()
     }
 
-    /// Replaces a part of the value.
+    /// Replaces a part of the value. Looks at all server values.
     package mutating func set(_ part: RealtimeWriteValue, at path: RealtimePath) {
         node.set(part.node, at: path)
         serverValues.removeAll { place in
             // A leaf above becomes an object.
             let isReplaced = part.node != nil && !place.target.isPriority && place.target.path.contains(path)
-            return isReplaced || path.contains(place.target.path)
+            return isReplaced || path.contains(place.target.path) || node?[place.target.path] == nil
         }
         serverValues += part.serverValues.map { place in
             Place(target: RealtimeTarget(path).appending(place.target), value: place.value)

@@ -114,7 +114,9 @@ struct TreeRows {
         }
         var parts = layout.parts(of: range)
         if reverse { parts.reverse() }
-        for part in parts where try !visit(part, reverse, keysOnly, body) { return }
+        for part in parts {
+            guard try visit(part, reverse, keysOnly, body) else { return }
+        }
     }
 
     /// Visits the rows of one tree.

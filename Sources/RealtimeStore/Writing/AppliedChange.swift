@@ -7,8 +7,8 @@ package struct RealtimeAppliedChange: Sendable {
     package var change: RealtimeChange
     /// Which rows differ.
     var extent: Extent
-    /// The depth of the highest node above that it has made an object, or removed, if there is one. What the node was
-    /// before is lost then, also if the commit changes it once more.
+    /// The depth of the highest node above that was a leaf and is an object now, or that was removed with its priority, if
+    /// there is one. What the node was before is lost then, also if the commit changes it once more.
     var top: Int?
 
     var topPath: RealtimePath? { top.map { change.target.path.prefix($0) } }

@@ -76,16 +76,38 @@ struct AppliedChanges {
         let changes = all.compactMap(\.self)
         guard changes.count > 1 || isMerged else { return changes }
         try raise(changes.compactMap(\.topPath), in: after) { _ in true }
-        var emptied: Set<RealtimePath> = []
-        for change in changes.map(\.change) {
-            if change.target.isPriority { emptied.insert(change.target.path) }
-            guard change.node == nil else { continue }
-            for depth in 0..<change.target.path.depth { emptied.insert(change.target.path.prefix(depth)) }
-        }
-        try raise(Array(emptied), in: after) { [self] path in
+        try raise(Array(Self.maybeEmptied(by: changes.lazy.map(\.change))), in: after) { [self] path in
             try after.priority(at: path) != nil && isNew(path, in: after)
         }
         return all.compactMap(\.self)
+    }
+
+    /// The objects whose children may all be gone for a moment, or not be there yet when they get their priority: those
+    /// that changes set something in, beside what they remove or the priority.
+    private static func maybeEmptied(by changes: some Sequence<RealtimeChange>) -> Set<RealtimePath> {
+        var filled: Set<RealtimePath> = []
+        var emptied: Set<RealtimePath> = []
+        for change in changes {
+            let path = change.target.path
+            if change.target.isPriority {
+                emptied.insert(path)
+            } else {
+                for depth in 0..<path.depth {
+                    if change.node == nil {
+                        emptied.insert(path.prefix(depth))
+                    } else {
+                        filled.insert(path.prefix(depth))
+                    }
+                }
+            }
+        }
+        return emptied.intersection(filled)
+    }
+
+    /// Whether clients may be led elsewhere if they apply changes in another order: not by setting alone.
+    static func dependOnOrder(_ changes: [RealtimeAppliedChange]) -> Bool {
+        changes.contains { $0.change.node != nil && !$0.change.target.isPriority }
+            && changes.contains { $0.change.node == nil || $0.change.target.isPriority }
     }
 
     /// Replaces what has changed below objects by one change of each. All that is there was set by the commit, so it isn't

@@ -57,8 +57,9 @@ struct TreeEditor {
                 try entry.update(from: old, in: rows, changes)
             }
             guard isEmptied else { continue }
-            isEmptied = try removeIfEmpty(path.prefix(depth))
-            if isEmptied { top = depth }
+            let emptied = try removeIfEmpty(path.prefix(depth))
+            isEmptied = emptied != nil
+            if emptied == .withPriority { top = depth }
         }
         return RealtimeAppliedChange(change: change, extent: extent, top: top)
     }
@@ -123,11 +124,6 @@ struct TreeEditor {
     private func merge(
         _ old: [(path: ArraySlice<UInt8>, row: [UInt8])], _ new: [(path: [UInt8], row: [UInt8])]
     ) -> [[UInt8]] {
-        if old.count == 1, new.count == 1, old[0].path == new[0].path[...] {
-            guard old[0].row != new[0].row else { return [] }
-            changes.put(new[0].path, new[0].row, isStructural: false)
-            return new[0].row.isEmpty ? [] : [new[0].path]
-        }
         var differing: [[UInt8]] = []
         func note(_ path: [UInt8], isEntry: Bool) { if !isEntry { differing.append(path) } }
         var (left, right) = (old[...], new[...])
@@ -182,19 +178,21 @@ struct TreeEditor {
         return (0..<path.depth).first { TreeKey.of(path.prefix($0)).count == ancestor.count }
     }
 
+    private enum Emptied { case withPriority, withoutPriority }
+
     /// Removes an object that has no children any more.
     ///
-    /// - Returns: whether it has none.
-    private func removeIfEmpty(_ path: RealtimePath) throws -> Bool {
+    /// - Returns: nil if it has children.
+    private func removeIfEmpty(_ path: RealtimePath) throws -> Emptied? {
         let key = TreeKey.of(path)
         let children = TreeKey.children(of: key)
         notes?.add(children, pathsOnly: true)
-        guard try rows.firstPath(in: children) == nil else { return false }
-        guard let row = try rows.get(key) else { return true }
+        guard try rows.firstPath(in: children) == nil else { return nil }
+        guard let row = try rows.get(key) else { return .withoutPriority }
         let priority = try StoredNode(row, at: key).priority
         changes.delete(key)
         try setPriorityEntry(of: path, from: priority, to: nil)
-        return true
+        return .withPriority
     }
 
     // MARK: Priorities

@@ -12,7 +12,7 @@ final class WritePlan {
     /// The version that the commit gets, or an estimate.
     private let version: Int64
     private let notes: ReadNotes?
-    /// They lead one after the other to the state after; none contains another.
+    /// They lead to the state after, in whatever order; none contains another.
     private(set) var applied: [RealtimeAppliedChange] = []
     /// The writes with their server values computed.
     private(set) var written: [RealtimeChange] = []
@@ -68,17 +68,22 @@ final class WritePlan {
 
     /// Adds writes, each of which sees what the ones before have changed.
     func apply(_ writes: [RealtimeWrite]) throws {
-        var several = AppliedChanges()
+        var all: [RealtimeAppliedChange] = []
         for write in writes {
             let changes = try write.resolved(now: now) { target in try after.leaf(at: target) }
             written += changes
             for change in changes {
-                guard let new = try editor.apply(change) else { continue }
-                // Within one write, no target contains another.
-                if writes.count > 1 { several.add(new) } else { applied.append(new) }
+                if let new = try editor.apply(change) { all.append(new) }
             }
         }
-        if writes.count > 1 { applied += try several.independent(in: after) }
+        // Within one write, no target contains another.
+        guard writes.count > 1 || AppliedChanges.dependOnOrder(all) else {
+            applied += all
+            return
+        }
+        var several = AppliedChanges()
+        for change in all { several.add(change) }
+        applied += try several.independent(in: after)
     }
 
     /// Compares the hashes of conditional writes, each with what exists before it.

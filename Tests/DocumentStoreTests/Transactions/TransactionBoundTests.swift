@@ -190,9 +190,11 @@ struct TransactionBoundTests {
         #expect(changes.floor == 12)
     }
 
-    /// Changes of the last second, or for which an open transaction is validated, stay although they are many.
-    @Test func changesThatNoTransactionNeedsAreForgotten() throws {
+    /// Changes of the last second, or for which an open transaction is validated, stay although they are many. Those that
+    /// have stayed are forgotten later, also if they were as many as may be.
+    @Test(arguments: [50_000, 100]) func changesThatNoTransactionNeedsAreForgotten(maxChanges: Int) throws {
         var configuration = configuration
+        configuration.maxRecentChanges = maxChanges
         // Of ten changes.
         configuration.maxUnneededBytes = 2_660
         var table = TransactionTable(version: 0, configuration: configuration)
@@ -214,10 +216,11 @@ struct TransactionBoundTests {
         let open = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
         _ = try table.read(open, owner: nil, try reads("b/1"), snapshot: begun, at: .zero)
         try change(seconds: 30)
-        #expect(try isKnown(begun))
+        #expect(try isKnown(begun) == (maxChanges > 300))
+        #expect(try isKnown(version - 9_000_000))
         #expect(try !isKnown(begun - 500_000))
         let ended = try table.end(open, owner: nil, at: .zero)
-        #expect(table.conflict(of: ended) == nil)
+        #expect((table.conflict(of: ended) == nil) == (maxChanges > 300))
         try change(seconds: 30)
         #expect(try !isKnown(begun))
         #expect(try !isKnown(version - 3_000_000))

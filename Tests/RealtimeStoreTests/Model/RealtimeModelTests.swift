@@ -50,6 +50,8 @@ struct RealtimeModelTests {
                 // Whether a staged value differs isn't looked at.
                 if stored.staged == nil {
                     #expect(committed.changes.isEmpty == (old == tree), "\(place), step \(step)")
+                    let replayed = replay(committed, on: old, &random)
+                    #expect(replayed == tree.root, "\(place), step \(step): \(write)")
                 }
             } catch let failure as RealtimeFailure where failure == .stale {
                 #expect(tree.apply(write, now: 0) == nil, "\(place), step \(step): the hash is right")
@@ -127,12 +129,20 @@ struct RealtimeModelTests {
         }
         guard !writes.isEmpty else { return }
         let committed = try await fixture.store.commit(RealtimeCommit(writes, in: RealtimeFixture.namespace))
-        var replayed = tree.root
-        for change in committed.changes.map(\.change).shuffled(using: &random.generator) {
-            replayed.set(change.node, at: change.target)
-        }
+        let replayed = replay(committed, on: tree, &random)
         #expect(replayed == changed.root, "\(place): \(writes)")
         tree = changed
+    }
+
+    /// Applies what a commit says that it has changed as a client does: in an order of its own.
+    private func replay(
+        _ committed: RealtimeCommitted, on tree: RealtimeTree, _ random: inout RandomTree
+    ) -> RealtimeNode? {
+        var root = tree.root
+        for change in committed.changes.map(\.change).shuffled(using: &random.generator) {
+            root.set(change.node, at: change.target)
+        }
+        return root
     }
 
     /// What is known without reading, after some of it was read.

@@ -30,6 +30,9 @@ final class RealtimeConnection: @unchecked Sendable {
     private var heldRequests: HeldMemory?
     private var heldListens: HeldMemory?
     private var mustFlush = false
+    /// Whether something is to be flushed besides pushes.
+    private var isUrgent = false
+    private var lastFlush: NIODeadline = .uptimeNanoseconds(0)
     private var end = End.open
 
     /// A value that is being sent.
@@ -362,6 +365,7 @@ final class RealtimeConnection: @unchecked Sendable {
                 finish("the host closes it")
             }
             mustFlush = true
+            if case .push = item {} else { isUrgent = true }
         }
         readValue()
         if mustFlush { flushLater() }
@@ -382,7 +386,14 @@ final class RealtimeConnection: @unchecked Sendable {
     func flush() {
         guard mustFlush else { return }
         mustFlush = false
+        isUrgent = false
+        lastFlush = loop.eventLoop.now
         transport?.flush()
+    }
+
+    /// Whether what is to be flushed may wait for more: pushes to a client that had others after a time.
+    func mayWait(flushedAfter time: NIODeadline) -> Bool {
+        !isUrgent && lastFlush > time && transport?.isReady == true
     }
 
     // MARK: Values
@@ -410,6 +421,7 @@ final class RealtimeConnection: @unchecked Sendable {
         guard var open = value, let transport else { return }
         open.isReading = false
         mustFlush = true
+        isUrgent = true
         switch part {
         case .success(let part?):
             open.collected?.append(contentsOf: part)

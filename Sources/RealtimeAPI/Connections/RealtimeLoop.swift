@@ -27,6 +27,8 @@ final class RealtimeLoop: @unchecked Sendable {
     /// Connections with messages that aren't handed over yet.
     private var unflushed: [RealtimeConnection] = []
     private var flushing: [RealtimeConnection] = []
+    /// Connections with pushes that wait for more.
+    private var delayed: [RealtimeConnection] = []
     /// Whether more messages may follow at once, which are then handed over together.
     private var isBatching = false
     var isStopping = false
@@ -37,6 +39,10 @@ final class RealtimeLoop: @unchecked Sendable {
     private static let slice = 64
     /// What is done before the messages are handed over.
     private static let batch = 32
+    /// Handing over a message takes longer than making it. Where changes come again and again that many connections hear of,
+    /// each connection is handed several at once.
+    private static let manyConnections = 8
+    private static let pushPause: TimeAmount = .milliseconds(2)
     /// An event loop reads its sockets only once no task is due, however many there were. A machine that is slow in doing
     /// the work is slow in looking what is due, too: a part of the time that the work took is added.
     private static func pause(after work: TimeAmount) -> TimeAmount {
@@ -105,8 +111,24 @@ final class RealtimeLoop: @unchecked Sendable {
     private func flush() {
         // A connection may have more to send once it is flushed, and is then added again.
         swap(&unflushed, &flushing)
-        for connection in flushing { connection.flush() }
+        let mayWait = flushing.count >= Self.manyConnections
+        let last = eventLoop.now - Self.pushPause
+        for connection in flushing {
+            if mayWait, connection.mayWait(flushedAfter: last) { delay(connection) } else { connection.flush() }
+        }
         flushing.removeAll(keepingCapacity: true)
+    }
+
+    private func delay(_ connection: RealtimeConnection) {
+        delayed.append(connection)
+        guard delayed.count == 1 else { return }
+        eventLoop.assumeIsolated().scheduleTask(in: Self.pushPause) { self.flushDelayed() }
+    }
+
+    private func flushDelayed() {
+        var connections: [RealtimeConnection] = []
+        swap(&delayed, &connections)
+        for connection in connections { connection.flush() }
     }
 
     // MARK: Connections

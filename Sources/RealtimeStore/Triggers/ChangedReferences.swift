@@ -44,7 +44,7 @@ struct ChangedReferences {
         let (change, extent) = (applied.change, applied.extent)
         let path = change.target.path
         var isUncertain = false
-        if case .any = extent { isUncertain = true }
+        if applied.isMerged { isUncertain = true }
         var nodes = roots
         for depth in 0...path.depth {
             try note(path.prefix(depth), nodes, change, mayBeEqual: isUncertain)
@@ -57,7 +57,7 @@ struct ChangedReferences {
         switch extent {
         case .created: try addCreated(change.node, at: path, nodes, walk)
         case .rows(let rows): try addDiffering(rows[...], at: path, TreeKey.of(path), nodes, walk)
-        case .any: try addAny(at: path, nodes, walk)
+        case .any, .parts: try addAny(at: path, nodes, walk)
         }
     }
 

@@ -14,7 +14,12 @@ package struct RealtimeAppliedChange: Sendable {
     var topPath: RealtimePath? { top.map { change.target.path.prefix($0) } }
 
     /// Whether it may stand for several writes of the commit.
-    var isMerged: Bool { if case .any = extent { true } else { false } }
+    var isMerged: Bool {
+        switch extent {
+        case .any, .parts: true
+        case .created, .rows: false
+        }
+    }
 
     enum Extent: Sendable {
         /// Nothing existed before.
@@ -23,6 +28,8 @@ package struct RealtimeAppliedChange: Sendable {
         case rows([[UInt8]])
         /// Any at or below the target's path: the old ones weren't looked at.
         case any
+        /// Those of several changes that it stands for.
+        indirect case parts([RealtimeAppliedChange])
     }
 
     /// Whether something has changed at or below a path that the target contains.
@@ -32,6 +39,11 @@ package struct RealtimeAppliedChange: Sendable {
         switch extent {
         case .created: return node != nil
         case .any: return true
+        case .parts(let parts):
+            return parts.contains { part in
+                let target = part.change.target.path
+                return target.contains(path) ? part.concerns(path, having: node) : path.contains(target)
+            }
         case .rows(let rows):
             let range = TreeKey.subtree(TreeKey.of(path))
             var (low, high) = (0, rows.count)

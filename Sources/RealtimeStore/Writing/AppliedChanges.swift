@@ -42,6 +42,13 @@ struct AppliedChanges {
 
     private mutating func add(value new: RealtimeAppliedChange) {
         let path = new.change.target.path
+        let inner = takeChanges(below: path)
+        let place = append(new)
+        values[path] = place
+        for change in inner { merge(change.top, into: place) }
+    }
+
+    private mutating func takeChanges(below path: RealtimePath) -> [RealtimeAppliedChange] {
         var inner: [RealtimeAppliedChange] = []
         for place in below.removeValue(forKey: path) ?? [] {
             guard let change = all[place] else { continue }
@@ -50,9 +57,7 @@ struct AppliedChanges {
             let target = change.change.target
             if target.isPriority { priorities[target.path] = nil } else { values[target.path] = nil }
         }
-        let place = append(new)
-        values[path] = place
-        for change in inner { merge(change.top, into: place) }
+        return inner
     }
 
     private mutating func append(_ new: RealtimeAppliedChange) -> Int {
@@ -119,7 +124,8 @@ struct AppliedChanges {
             guard try isNeeded(path) else { continue }
             var bytes = ReadBytes()
             let change = RealtimeChange(RealtimeTarget(path), try after.node(at: path, counting: &bytes))
-            add(value: RealtimeAppliedChange(change: change, extent: .any))
+            let parts = takeChanges(below: path)
+            values[path] = append(RealtimeAppliedChange(change: change, extent: .parts(parts)))
         }
     }
 

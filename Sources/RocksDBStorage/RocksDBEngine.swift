@@ -12,8 +12,8 @@ package final class RocksDBEngine: StorageEngine {
     let directory: String
     /// Admits one writer at a time.
     private let oneWriter = NSLock()
-    // Touched only with `oneWriter`.
-    nonisolated(unsafe) private var lastBatch: StorageBatch?
+    // Touched only with `oneWriter`. Empty between batches; it keeps their memory.
+    nonisolated(unsafe) private var rows: StorageBatch?
     /// Admits one backup at a time.
     let oneCopy = NSLock()
     let handle: RocksDBHandle
@@ -53,9 +53,10 @@ package final class RocksDBEngine: StorageEngine {
         oneWriter.lock()
         defer { oneWriter.unlock() }
         return try handle.writing { pointer, refusal in
-            let rows = StorageBatch(
-                over: RocksDBReader(pointer, directory: directory, snapshot: nil), reusing: lastBatch)
-            lastBatch = rows
+            let base = RocksDBReader(pointer, directory: directory, snapshot: nil)
+            let rows = rows ?? StorageBatch(over: base)
+            rows.base = base
+            self.rows = rows
             defer { rows.removeAll() }
             let result = try body(rows)
             if rows.isEmpty { return result }

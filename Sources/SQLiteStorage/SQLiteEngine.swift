@@ -10,7 +10,8 @@ package final class SQLiteEngine: StorageEngine {
     let queue: DatabaseQueue
     // Touched only inside `queue`, which runs one closure at a time.
     nonisolated(unsafe) let tables: SQLiteTables
-    nonisolated(unsafe) private var lastBatch: StorageBatch?
+    // As `tables`. Empty between batches; it keeps their memory.
+    nonisolated(unsafe) private let rows: StorageBatch
 
     /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
@@ -33,6 +34,7 @@ package final class SQLiteEngine: StorageEngine {
                 for table in StorageTable.allCases { _ = try tables.get(table, []) }
                 return tables
             }
+            rows = StorageBatch(over: tables)
         } catch {
             throw StorageError(error, file: file)
         }
@@ -52,8 +54,6 @@ package final class SQLiteEngine: StorageEngine {
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {
-                let rows = StorageBatch(over: tables, reusing: lastBatch)
-                lastBatch = rows
                 defer { rows.removeAll() }
                 let result = try body(rows)
                 try rows.forEach { try tables.store($0, $1, $2) }

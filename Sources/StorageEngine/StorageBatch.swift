@@ -3,23 +3,18 @@
 /// They are kept in memory until the engine stores them, in the order of their keys: of a row that is changed many times
 /// only the last state is stored, and rows that are neighbours are stored together.
 package final class StorageBatch: StorageWriter {
-    private let base: any StorageReader
-    private var changes: Changes
+    /// What was stored before. It doesn't change before the batch is stored.
+    package var base: any StorageReader
+    private var changes = Changes()
 
-    /// - Parameters:
-    ///   - base: what was stored before. It doesn't change before the batch is stored.
-    ///   - last: an earlier batch, which isn't used any more. Its memory is.
-    package init(over base: any StorageReader, reusing last: StorageBatch? = nil) {
-        self.base = base
-        changes = Changes(in: last?.changes.takeMemory() ?? [])
-    }
+    package init(over base: any StorageReader) { self.base = base }
 
     package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) }
 
     package var heldBytes: Int { changes.bytes.count }
 
-    /// Forgets the rows, which are stored then.
-    package func removeAll() { changes = Changes(in: changes.takeMemory()) }
+    /// Forgets the rows. Another batch can follow, in the same memory.
+    package func removeAll() { changes.removeAll() }
 
     /// Calls the body for each row that differs, by table and key.
     ///
@@ -115,25 +110,18 @@ package final class StorageBatch: StorageWriter {
         /// By the tables' numbers.
         var tables = [BatchRows](repeating: BatchRows(), count: StorageTable.allCases.count)
         /// The keys and values of all rows. A value that was replaced stays.
-        var bytes: [UInt8]
+        var bytes: [UInt8] = []
 
         private static let minMemory = 1 << 16
         /// What is larger isn't kept for the next batch.
         private static let maxMemory = 1 << 20
 
-        /// - Parameter memory: empty.
-        init(in memory: consuming [UInt8]) {
-            bytes = memory
-            bytes.reserveCapacity(Self.minMemory)
-        }
+        init() { bytes.reserveCapacity(Self.minMemory) }
 
-        /// Forgets the rows.
-        mutating func takeMemory() -> [UInt8] {
-            var memory: [UInt8] = []
-            swap(&memory, &bytes)
-            tables = []
-            memory.removeAll(keepingCapacity: memory.capacity <= Self.maxMemory)
-            return memory
+        mutating func removeAll() {
+            for table in tables.indices { tables[table] = BatchRows() }
+            bytes.removeAll(keepingCapacity: bytes.capacity <= Self.maxMemory)
+            bytes.reserveCapacity(Self.minMemory)
         }
 
         /// - Parameter value: nil deletes the row.

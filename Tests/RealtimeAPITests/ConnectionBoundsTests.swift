@@ -300,6 +300,10 @@ final class SlowDatabase: RealtimeDatabase {
     /// Ends the listen that began first.
     func endListen(_ error: RealtimeServiceError) { listeners.withLock { $0.removeFirst() }.receive(.ended(error)) }
 
+    func tellListeners(_ event: RealtimeListenEvent) {
+        for listener in listeners.withLock({ $0 }) { listener.receive(event) }
+    }
+
     var listenCount: Int { listeners.withLock { $0.count } }
 
     func answerWrite() { writes.withLock { $0.removeFirst() }(.success(RealtimeWritten())) }

@@ -123,11 +123,15 @@ package enum ChangeLog {
     }
 
     /// The rows of the first changes of some records after a version, by record key. One scan finds them all.
+    ///
+    /// - Parameter visit: called with each row that is looked at; an error that it throws ends the scan.
     package static func firstRows(
-        _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader
+        _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader,
+        visit: () throws -> Void
     ) throws -> [[UInt8]: [UInt8]] {
         var rows: [[UInt8]: [UInt8]] = [:]
         try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { bytes in
+            try visit()
             let key = Array(try Key(bytes).recordKey)
             if recordKeys.contains(key), rows[key] == nil { rows[key] = bytes }
             return rows.count < recordKeys.count

@@ -28,7 +28,8 @@ extension DocumentStore {
             return ReadState(view: view, time: Timestamp(microseconds: version))
         case .at(let time):
             guard let past = try self.version(at: time, view.storage, snapshot: version) else { return nil }
-            let state = ReadState(view, of: version, at: past, PastLookup(parts, reads().documents))
+            let state = ReadState(
+                view, of: version, at: past, PastLookup(parts, reads().documents, parts.pastMeter(context)))
             if let policy = context.policy { try check(policy, state.view) }
             return state
         case .transaction(let id):
@@ -87,7 +88,7 @@ extension DocumentStore {
             guard let bounds = try HistoryBounds.read(view.storage), past >= bounds.floor else {
                 throw TransactionTable.tooOld
             }
-            return ReadState(view, of: version, at: past, PastLookup(parts, reads.documents))
+            return ReadState(view, of: version, at: past, PastLookup(parts, reads.documents, parts.pastMeter(context)))
         case .later: return nil
         }
     }

@@ -10,12 +10,15 @@ import Synchronization
 final class PastLookup {
     private let parts: DocumentParts
     private let expected: Set<DocumentPath>
+    /// Counts what is looked at in the log.
+    private let meter: QueryMeter
     /// The rows found for the expected documents; nil before the search.
     private var rows: [[UInt8]: [UInt8]]?
 
-    init(_ parts: DocumentParts, _ expected: Set<DocumentPath>) {
+    init(_ parts: DocumentParts, _ expected: Set<DocumentPath>, _ meter: QueryMeter = QueryMeter()) {
         self.parts = parts
         self.expected = expected
+        self.meter = meter
     }
 
     /// An upper bound for the version of a document's last change.
@@ -31,7 +34,7 @@ final class PastLookup {
         _ path: DocumentPath, _ key: [UInt8], after version: Int64, upTo last: Int64?, in view: DocumentView
     ) throws -> [UInt8]? {
         guard expected.contains(path) else {
-            return try ChangeLog.firstRows([key], after: version, upTo: last, in: view.storage)[key]
+            return try find([key], after: version, upTo: last, in: view)[key]
         }
         if rows == nil { rows = try findAll(after: version, in: view) }
         return rows?[key]
@@ -46,6 +49,12 @@ final class PastLookup {
             keys.insert(key)
             end = max(end, last ?? .max - 1)
         }
-        return try ChangeLog.firstRows(keys, after: version, upTo: end, in: view.storage)
+        return try find(keys, after: version, upTo: end, in: view)
+    }
+
+    private func find(
+        _ keys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in view: DocumentView
+    ) throws -> [[UInt8]: [UInt8]] {
+        try ChangeLog.firstRows(keys, after: version, upTo: last, in: view.storage) { try meter.readEntries() }
     }
 }

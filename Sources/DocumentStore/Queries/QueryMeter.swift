@@ -118,6 +118,19 @@ extension DocumentParts {
             elapsed: elapsed)
     }
 
+    /// A meter for the log that an operation looks at to see an earlier state.
+    func pastMeter(_ context: OperationContext) -> QueryMeter {
+        QueryMeter(
+            context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
+            elapsed: elapsed
+        ) { _ in
+            DocumentError(
+                .resourceExhausted,
+                "to find what was at this time takes longer than a client's read may, since much has been changed; read "
+                    + "a later state")
+        }
+    }
+
     /// A meter for the check of a client's commit.
     func commitMeter(_ context: OperationContext) -> QueryMeter {
         QueryMeter(configuration.clientCommitLimits, cancellation: context.cancellation, elapsed: elapsed) { what in

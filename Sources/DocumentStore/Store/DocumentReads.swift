@@ -12,8 +12,9 @@ struct GetRead: DocumentRead {
     let completion: DocumentStore.Completion<DocumentsAnswer>
 
     var readTime: Timestamp? { consistency.time }
-    /// A single document waits for no query, not even the caller's own.
-    var caller: ReadCaller? { paths.count > 1 ? context.client : context.clientGet }
+    /// A single document waits for no query, not even the caller's own. That of an earlier state may take long: whether
+    /// a missing document was there is seen in the log only.
+    var caller: ReadCaller? { paths.count > 1 || readTime != nil ? context.client : context.clientGet }
 
     func answer(from view: DocumentView, version: Int64) throws -> DocumentsAnswer? {
         do {

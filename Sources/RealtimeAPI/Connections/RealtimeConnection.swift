@@ -33,6 +33,8 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Whether something is to be flushed besides pushes.
     private var isUrgent = false
     private var lastFlush: NIODeadline = .uptimeNanoseconds(0)
+    /// Whether its loop will flush it after a pause.
+    var isDelayed = false
     private var end = End.open
 
     /// A value that is being sent.

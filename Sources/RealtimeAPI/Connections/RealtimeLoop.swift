@@ -120,6 +120,8 @@ final class RealtimeLoop: @unchecked Sendable {
     }
 
     private func delay(_ connection: RealtimeConnection) {
+        guard !connection.isDelayed else { return }
+        connection.isDelayed = true
         delayed.append(connection)
         guard delayed.count == 1 else { return }
         eventLoop.assumeIsolated().scheduleTask(in: Self.pushPause) { self.flushDelayed() }
@@ -128,7 +130,10 @@ final class RealtimeLoop: @unchecked Sendable {
     private func flushDelayed() {
         var connections: [RealtimeConnection] = []
         swap(&delayed, &connections)
-        for connection in connections { connection.flush() }
+        for connection in connections {
+            connection.isDelayed = false
+            connection.flush()
+        }
     }
 
     // MARK: Connections

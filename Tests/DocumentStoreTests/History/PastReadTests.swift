@@ -194,6 +194,36 @@ struct PastReadTests {
         }
     }
 
+    private struct Everybody: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {}
+    }
+
+    /// Whether a missing document was there is seen in the log only, which may be long.
+    @Test func aClientsSearchOfTheLogIsBounded() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxRecentChanges = 0
+        configuration.clientQueryLimits.entries = 50
+        try await withStore(configuration: configuration) { test in
+            try await test.set("gone/1", [:])
+            let early = try await test.set("other/0", [:]).commitTime
+            try await test.commit([Write(path: DocumentPath("gone/1"), operation: .delete)])
+            for n in 0..<40 { try await test.set("other/\(n)", [:]) }
+            let late = try await test.set("other/0", ["n": .integer(1)]).commitTime
+            for n in 0..<40 { try await test.set("other/\(n)", ["n": .integer(2)]) }
+            let paths = [try DocumentPath("gone/never")]
+            let client = OperationContext(owner: 1, policy: Everybody())
+            #expect(try await test.store.get(paths, .at(late), in: client).documents == [nil])
+            let error = await #expect(throws: DocumentError.self) {
+                try await test.store.get(paths, .at(early), in: client)
+            }
+            #expect(error?.code == .resourceExhausted)
+            #expect(error?.message.contains("read a later state") == true)
+            // A function may look as long as it wants.
+            #expect(try await test.store.get(paths, .at(early)).documents == [nil])
+            #expect(try await get(test, "gone/1", at: early) != nil)
+        }
+    }
+
     @Test func aDocumentThatChangedOftenIsFoundInTheLog() async throws {
         try await withStore { test in
             let time = try await test.set("a/b", ["n": .integer(0)]).commitTime

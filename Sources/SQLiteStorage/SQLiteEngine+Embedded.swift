@@ -102,11 +102,15 @@ extension SQLiteEngine: EmbeddedEngine {
             try queue.read { database in
                 try step(on: database, of: queue, until: cancellation) {
                     let findings = try String.fetchCursor(database, sql: "PRAGMA integrity_check(1000)")
+                    var isIntact = true
                     while let finding = try findings.next() {
                         // An interrupted integrity check reports the pages that it skipped as damaged.
                         try cancellation.check()
-                        guard finding != "ok", try report(finding) else { return }
+                        if finding == "ok" { continue }
+                        isIntact = false
+                        guard try report(finding) else { return }
                     }
+                    if isIntact { try LargeValues.findDamage(database, report) }
                 }
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {

@@ -30,7 +30,7 @@ package final class SQLiteEngine: StorageEngine {
             try SQLiteFileCheck.check(file)
             try SQLiteSchema.migrator.migrate(queue)
             tables = try queue.writeWithoutTransaction { database in
-                let tables = SQLiteTables(database, file: file)
+                let tables = try SQLiteTables(database, file: file)
                 for table in StorageTable.allCases { _ = try tables.get(table, []) }
                 return tables
             }

@@ -8,7 +8,7 @@ final class SQLiteReadSession: ReadSession {
 
     init(file: String, configuration: Configuration) throws {
         queue = try DatabaseQueue(path: file, configuration: configuration)
-        tables = queue.writeWithoutTransaction { SQLiteTables($0, file: file) }
+        tables = try queue.writeWithoutTransaction { try SQLiteTables($0, file: file) }
     }
 
     // A connection with compiled statements can't be closed.

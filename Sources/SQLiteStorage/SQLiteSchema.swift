@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 6
+    static let version = 7
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -56,6 +56,22 @@ enum SQLiteSchema {
                     CREATE TABLE tree (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
                     PRAGMA user_version = 6;
                     """)
+        }
+        migrator.registerMigration("7 large values") { database in
+            let pageSize = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4096
+            for table in ["completions", "tree"] {
+                let isLarge = """
+                    length(value) > \(LargeValues.minBytes)
+                    AND length(key) + length(value) > \(LargeValues.maxRow(pageSize: pageSize))
+                    """
+                try database.execute(
+                    sql: """
+                        CREATE TABLE \(table)_large (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                        INSERT INTO \(table)_large SELECT key, value FROM \(table) WHERE \(isLarge);
+                        UPDATE \(table) SET value = length(value) WHERE \(isLarge);
+                        """)
+            }
+            try database.execute(sql: "PRAGMA user_version = 7")
         }
         return migrator
     }

@@ -9,6 +9,8 @@ enum SQLiteStatement: Int, CaseIterable {
     case keys, keysOpen, keysDown, keysDownOpen
     case count, countOpen
     case skip, skipOpen
+    /// Of the table's large values.
+    case getLarge, putLarge, deleteLarge
 
     static let kinds = allCases.count
 
@@ -27,7 +29,7 @@ enum SQLiteStatement: Int, CaseIterable {
     static func skip(_ range: KeyRange) -> Self { range.upper == nil ? .skipOpen : .skip }
 
     func sql(of table: StorageTable) -> String {
-        let name = table.sqlName
+        let (name, large) = (table.sqlName, table.largeName ?? table.sqlName)
         let (open, bounded) = ("FROM \(name) WHERE key >= ?1", "FROM \(name) WHERE key >= ?1 AND key < ?2")
         return switch self {
         case .get: "SELECT value FROM \(name) WHERE key = ?1"
@@ -45,6 +47,9 @@ enum SQLiteStatement: Int, CaseIterable {
         case .countOpen: "SELECT count(*) \(open)"
         case .skip: "SELECT key \(bounded) ORDER BY key LIMIT 1 OFFSET ?3"
         case .skipOpen: "SELECT key \(open) ORDER BY key LIMIT 1 OFFSET ?3"
+        case .getLarge: "SELECT value FROM \(large) WHERE key = ?1"
+        case .putLarge: Self.upsert(large)
+        case .deleteLarge: "DELETE FROM \(large) WHERE key = ?1"
         }
     }
 
@@ -52,10 +57,14 @@ enum SQLiteStatement: Int, CaseIterable {
         // In a table without row ids SQLite writes a replacement in place, without looking for the key first. In one
         // with row ids it would delete the old row, and its entry among the keys.
         guard table.hasRowIDs else { return "INSERT OR REPLACE INTO \(table.sqlName) (key, value) VALUES (?1, ?2)" }
-        return """
-            INSERT INTO \(table.sqlName) (key, value) VALUES (?1, ?2)
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value
-            """
+        return upsert(table.sqlName)
+    }
+
+    private static func upsert(_ name: String) -> String {
+        """
+        INSERT INTO \(name) (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value
+        """
     }
 }
 

@@ -13,15 +13,22 @@ final class SQLiteTables: StorageReader {
         repeating: [], count: StorageTable.allCases.count * SQLiteStatement.kinds)
     /// Compiled statements without parameters.
     private var plain: [String: Statement] = [:]
+    /// A longer row is too long for its page.
+    private let maxRow: Int
+    /// Whether a table may have large values; nil before that was looked up.
+    private var mayHaveLarge = [Bool?](repeating: nil, count: StorageTable.allCases.count)
 
-    init(_ database: Database, file: String) {
+    init(_ database: Database, file: String) throws {
         self.database = database
         self.file = file
+        maxRow = LargeValues.maxRow(pageSize: try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4096)
     }
 
     func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
         try using(.get, of: table) { statement in
-            try binding(key, at: 1, of: statement) { try step(statement) ? blob(statement, 0) : nil }
+            try binding(key, at: 1, of: statement) {
+                try step(statement) ? try value(statement, 0, of: table, at: key) : nil
+            }
         }
     }
 
@@ -32,7 +39,8 @@ final class SQLiteTables: StorageReader {
         try using(.scan(range, reverse: reverse), of: table) { statement in
             try binding(range, to: statement) {
                 while try step(statement) {
-                    guard try body(blob(statement, 0), blob(statement, 1)) else { return }
+                    let key = blob(statement, 0)
+                    guard try body(key, try value(statement, 1, of: table, at: key)) else { return }
                 }
             }
         }
@@ -72,12 +80,73 @@ final class SQLiteTables: StorageReader {
 
     /// - Parameter value: nil deletes the row.
     func store(_ table: StorageTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws {
+        let isLarge = table.hasLargeValues ? try storeLarge(table, key, value) : false
         try using(value == nil ? .delete : .put, of: table) { statement in
             bind(key, at: 1, of: statement)
-            if let value { bind(value, at: 2, of: statement) }
+            if isLarge {
+                sqlite3_bind_int64(statement, 2, Int64(value?.count ?? 0))
+            } else if let value {
+                bind(value, at: 2, of: statement)
+            }
             _ = try step(statement)
         }
     }
+
+    // MARK: Large values
+
+    /// Stores a value apart if it is large, and removes the one that was there otherwise.
+    ///
+    /// - Returns: whether it is large.
+    private func storeLarge(
+        _ table: StorageTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?
+    ) throws -> Bool {
+        if let value, value.count > LargeValues.minBytes, key.count + value.count > maxRow {
+            try using(.putLarge, of: table) { statement in
+                bind(key, at: 1, of: statement)
+                bind(value, at: 2, of: statement)
+                _ = try step(statement)
+            }
+            mayHaveLarge[table.rawValue] = true
+            return true
+        }
+        guard try hasLarge(table) else { return false }
+        try using(.deleteLarge, of: table) { statement in
+            bind(key, at: 1, of: statement)
+            _ = try step(statement)
+        }
+        return false
+    }
+
+    /// Whether the table has large values, or has had some since it was opened: most have none, and needn't be searched.
+    private func hasLarge(_ table: StorageTable) throws -> Bool {
+        if let known = mayHaveLarge[table.rawValue] { return known }
+        guard let large = table.largeName else { return false }
+        let has: Bool
+        do {
+            has = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM \(large))") ?? true
+        } catch { throw StorageError(error, file: file) }
+        mayHaveLarge[table.rawValue] = has
+        return has
+    }
+
+    /// A row's value.
+    private func value(
+        _ statement: OpaquePointer, _ column: Int32, of table: StorageTable, at key: [UInt8]
+    ) throws -> [UInt8] {
+        guard table.hasLargeValues, sqlite3_column_type(statement, column) == SQLITE_INTEGER else {
+            return blob(statement, column)
+        }
+        let large = try using(.getLarge, of: table) { statement in
+            try binding(key, at: 1, of: statement) { try step(statement) ? blob(statement, 0) : nil }
+        }
+        guard let large else {
+            throw StorageError(
+                .damaged, "the store's file \(file) is damaged: a large value of \(table.sqlName) is missing")
+        }
+        return large
+    }
+
+    // MARK: Statements
 
     /// Runs a statement without parameters, such as `BEGIN`.
     func run(_ sql: String) throws {

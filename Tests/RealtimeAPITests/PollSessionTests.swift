@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
+import Sharing
 import Synchronization
 import Testing
 import TextFormats
@@ -13,6 +14,48 @@ import TextFormats
     private func poll(_ session: PollSession, _ number: Int, _ message: String) {
         let data = Base64.encode(Array(message.utf8)).replacing("=", with: ".")
         _ = session.poll(password: "P", [.init(number: number, count: 1, data: data)]) { _ in }
+    }
+
+    /// Pieces behind the last message before the WebSocket, whose memory is then counted for nothing.
+    @Test func piecesBehindTheSwitchAreForgotten() throws {
+        let channel = EmbeddedChannel()
+        let budget = MemoryBudget(total: 400_000)
+        let parts = RealtimeParts(
+            service: InMemoryService(),
+            credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, bodies: budget,
+            now: { 0 }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: parts)
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), SlowDatabase(), .init(host: "h"), address: 1, loop: loop)
+        let session = PollSession(connection, callback: "1", password: "P", address: 1)
+        session.start { _ in }
+        let offered = OfferedSocket()
+        let socket = WebSocketHandler(channel, to: offered, on: connection.queue, address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        #expect(offered.offer(WebSocketTransport(socket, channel), to: session) == true)
+        offered.receive(.switchTransport, bytes: 0)
+        let end = Base64.encode(Array(#"{"t":"c","d":{"t":"n","d":{}}}"#.utf8)).replacing("=", with: ".")
+        let piece = String(repeating: "A", count: 100_000)
+        // More than the client's part of the budget: it would be broken off again and again.
+        _ = session.poll(
+            password: "P",
+            [.init(number: 0, count: 1, data: end)] + (1...3).map { .init(number: $0, count: 5, data: piece) }
+        ) { _ in }
+        channel.embeddedEventLoop.run()
+        #expect(budget.figures.used == 0)
+        offered.receive(.request(number: 2, .statistics), bytes: 1)
+        channel.embeddedEventLoop.run()
+        var frames: [String] = []
+        while var frame = try channel.readOutbound(as: ByteBuffer.self) {
+            frame.moveReaderIndex(forwardBy: 2)
+            frames.append(String(buffer: frame))
+        }
+        #expect(frames.last == #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#)
+        connection.finish()
+        channel.embeddedEventLoop.run()
+        #expect(budget.figures.used == 0)
+        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
     /// The value would be lost: one part of it is with the poll, and the rest without a beginning.

@@ -16,7 +16,7 @@ struct StaleTurnsTests {
         let answered = SharedList<UInt64>()
         func decided(_ client: UInt64, isStale: Bool, at now: Duration = .zero) {
             let due = turns.decided(
-                [Self.place], stale: isStale ? Self.place : nil, of: RetryingClient(.connection(client)), at: now
+                [Self.place], stale: isStale ? Self.place : nil, of: RetryingClient(.invocation(client)), at: now
             ) { answered.append(client) }
             for answer in due { answer() }
         }
@@ -38,6 +38,47 @@ struct StaleTurnsTests {
         #expect(turns.nextDeadline == nil)
         decided(4, isStale: true)
         #expect(answered.all.last == 4)
+    }
+
+    /// What it is sent before its answer must be the state with its own write.
+    @Test func aConnectionThatWasFasterIsAnsweredAtOnceAndWritesAgainAfterTheTurn() {
+        var turns = StaleTurns(limit: .seconds(1))
+        let log = SharedList<String>()
+        func decided(_ client: UInt64, isStale: Bool) {
+            let due = turns.decided(
+                [Self.place], stale: isStale ? Self.place : nil, of: RetryingClient(.connection(client)), at: .zero
+            ) { log.append("answer \(client)") }
+            for answer in due { answer() }
+        }
+        func admit(_ client: UInt64) {
+            turns.admit(.connection(client), to: Self.place) { log.append("write \(client)") }?()
+        }
+        admit(9)
+        #expect(log.all == ["write 9"])
+        for client in 1...2 as ClosedRange<UInt64> { decided(client, isStale: true) }
+        #expect(log.all == ["write 9", "answer 1"])
+        decided(9, isStale: false)
+        #expect(log.all.last == "answer 9")
+        admit(9)
+        admit(8)
+        admit(1)
+        #expect(log.all.suffix(2) == ["write 8", "write 1"])
+        decided(1, isStale: false)
+        #expect(log.all.suffix(3) == ["answer 2", "write 9", "answer 1"])
+        // In the next turn it may write again, once.
+        admit(9)
+        decided(9, isStale: false)
+        admit(9)
+        #expect(log.all.suffix(2) == ["write 9", "answer 9"])
+        for proceed in turns.expire(at: .seconds(2)) { proceed() }
+        #expect(log.all.last == "write 9")
+        #expect(turns.isEmpty)
+        // At the end none is kept.
+        for client in 1...2 as ClosedRange<UInt64> { decided(client, isStale: true) }
+        decided(9, isStale: false)
+        admit(9)
+        for answer in turns.removeAll() { answer() }
+        #expect(log.all.suffix(2).sorted() == ["answer 2", "write 9"])
     }
 
     @Test func noClientKeepsItsTurn() {

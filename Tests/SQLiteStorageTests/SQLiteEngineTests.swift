@@ -67,6 +67,112 @@ struct SQLiteEngineTests {
         #expect(newest == SQLiteSchema.version)
     }
 
+    // MARK: Large values
+
+    /// SQLite reads all of a long row each time that a search comes by.
+    @Test func largeValuesAreApartFromTheKeysOfATree() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let engine = try SQLiteEngine(file: file)
+        let large = [UInt8](repeating: 1, count: 1_000_000)
+        try engine.write { writer in
+            for table in [StorageTable.tree, .completions] {
+                try writer.put(table, [1], [5])
+                try writer.put(table, [2], large)
+                try writer.put(table, [3], large)
+                // The key is what is long.
+                try writer.put(table, [UInt8](repeating: 4, count: 5_000), [6])
+            }
+        }
+        try engine.write { writer in
+            for table in [StorageTable.tree, .completions] {
+                try writer.delete(table, [2])
+                try writer.put(table, [3], [7])
+                try writer.put(table, [1], large)
+            }
+        }
+        try engine.close()
+        let queue = try DatabaseQueue(path: file)
+        for table in ["tree", "completions"] {
+            let stored = try queue.read {
+                try String.fetchAll($0, sql: "SELECT typeof(value) FROM \(table) ORDER BY key")
+            }
+            #expect(stored == ["integer", "blob", "blob"])
+            let apart = try queue.read { try Int.fetchAll($0, sql: "SELECT length(value) FROM \(table)_large") }
+            #expect(apart == [large.count])
+        }
+        try queue.close()
+    }
+
+    @Test func largeValuesOfAnOlderFileAreTakenOutOfTheTree() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        try SQLiteEngine(file: file).close()
+        let values: [Int] = [10, 100, 1_500, 3_000, 100_000]
+        let queue = try DatabaseQueue(path: file)
+        try queue.writeWithoutTransaction { database in
+            // As version 6 left it.
+            try database.execute(
+                sql: """
+                    DROP TABLE tree_large;
+                    DROP TABLE completions_large;
+                    DELETE FROM grdb_migrations WHERE identifier = '7 large values';
+                    PRAGMA user_version = 6;
+                    """)
+            for (key, count) in values.enumerated() {
+                for table in ["tree", "completions"] {
+                    try database.execute(
+                        sql: "INSERT INTO \(table) VALUES (?, ?)",
+                        arguments: [Data([UInt8(key)]), Data(repeating: 7, count: count)])
+                }
+            }
+        }
+        try queue.close()
+        for _ in 0..<2 {
+            let engine = try SQLiteEngine(file: file)
+            for table in [StorageTable.tree, .completions] {
+                try engine.makeReadSession().read { reader throws in
+                    var found: [Int] = []
+                    try reader.scan(table, .all, reverse: false) { key, value in
+                        #expect(value.allSatisfy { $0 == 7 })
+                        found.append(value.count)
+                        return true
+                    }
+                    #expect(found == values)
+                }
+            }
+            try engine.close()
+        }
+        let moved = try DatabaseQueue(path: file).read { database in
+            try Int.fetchAll(database, sql: "SELECT length(value) FROM tree_large ORDER BY key")
+        }
+        #expect(moved == [3_000, 100_000])
+    }
+
+    @Test func aLostLargeValueIsDamage() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let engine = try SQLiteEngine(file: file)
+        try engine.write { for key in 0..<4 { try $0.put(.tree, [UInt8(key)], [UInt8](repeating: 1, count: 5_000)) } }
+        let queue = try DatabaseQueue(path: file)
+        try queue.write { database in
+            try database.execute(sql: "DELETE FROM tree_large WHERE key = x'01'; DELETE FROM tree WHERE key >= x'02'")
+        }
+        try engine.makeReadSession().read { reader throws in
+            #expect(try reader.get(.tree, [0])?.count == 5_000)
+            let error = #expect(throws: StorageError.self) { _ = try reader.get(.tree, [1]) }
+            #expect(error?.kind == .damaged)
+            #expect(error?.message.contains("a large value of tree is missing") == true)
+        }
+        var findings: [String] = []
+        try engine.findDamage {
+            findings.append($0)
+            return true
+        }
+        #expect(findings == ["1 large values of tree are missing", "2 large values of tree belong to no row"])
+        try engine.close()
+    }
+
     private func filled() throws -> (TemporaryDirectory, String) {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")

@@ -51,6 +51,78 @@ struct StorageEngineConformanceTests {
         try engine.close()
     }
 
+    /// Values of all sizes, which replace each other.
+    @Test(arguments: EngineKind.allCases, [StorageTable.tree, .completions, .documents])
+    func largeValuesAreKeptAsSmallOnes(kind: EngineKind, table: StorageTable) throws {
+        let directory = try TemporaryDirectory()
+        var engine = try kind.make(in: directory)
+        var generator = SeededGenerator(seed: 17)
+        var model: [[UInt8]: [UInt8]] = [:]
+        for round in 0..<60 {
+            var changed = model
+            let isRefused = Int.random(in: 0..<5, using: &generator) == 0
+            do {
+                try engine.write { writer in
+                    for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                        // Some keys are long, and none is another's prefix.
+                        let number = UInt8.random(in: 0..<12, using: &generator)
+                        let key = [number] + [UInt8](repeating: 9, count: number == 3 ? 3_000 : 1)
+                        let size =
+                            [0, 1, 64, 65, 1_900, 1_990, 2_000, 2_100, 9_000, 300_000].randomElement(using: &generator)
+                            ?? 0
+                        if Int.random(in: 0..<4, using: &generator) == 0 {
+                            try writer.delete(table, key)
+                            changed[key] = nil
+                        } else {
+                            let value = [UInt8](repeating: UInt8(round), count: size)
+                            try writer.put(table, key, value)
+                            changed[key] = value
+                        }
+                        #expect(try writer.get(table, key) == changed[key])
+                    }
+                    if isRefused { throw Refused() }
+                }
+                model = changed
+            } catch is Refused {}
+            if round % 20 == 19, kind != .memory {
+                try engine.close()
+                engine = try kind.make(in: directory)
+            }
+            let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            try engine.makeReadSession().read { reader throws in
+                for reverse in [false, true] {
+                    var found: [(key: [UInt8], value: [UInt8])] = []
+                    try reader.scan(table, .all, reverse: reverse) { key, value throws in
+                        found.append((key, value))
+                        // Values are found in a scan within a scan too.
+                        let same = try reader.get(table, key)
+                        #expect(same == value)
+                        return true
+                    }
+                    let expected = reverse ? sorted.reversed() : sorted
+                    #expect(found.map(\.key) == expected.map(\.key))
+                    #expect(found.map(\.value) == expected.map(\.value))
+                }
+                #expect(try reader.count(table, .all) == model.count)
+                var keys: [[UInt8]] = []
+                try reader.scanKeys(table, .all, reverse: false) {
+                    keys.append($0)
+                    return true
+                }
+                #expect(keys == sorted.map(\.key))
+            }
+        }
+        if let embedded = engine as? any EmbeddedEngine {
+            var findings: [String] = []
+            try embedded.findDamage(until: BlockingWork.Cancellation()) {
+                findings.append($0)
+                return true
+            }
+            #expect(findings == [])
+        }
+        try engine.close()
+    }
+
     @Test(arguments: EngineKind.allCases)
     func aBatchThatThrowsLeavesNothing(kind: EngineKind) throws {
         let directory = try TemporaryDirectory()

@@ -30,6 +30,19 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return true
     }
 
+    /// Adds jobs that follow each other.
+    ///
+    /// - Returns: false if the queue is closed; none was taken then.
+    @inlinable
+    public func put(contentsOf new: [Job]) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        guard !isClosed else { return false }
+        jobs += new
+        if waiting > 0, !new.isEmpty { condition.signal() }
+        return true
+    }
+
     @inlinable
     public var isEmpty: Bool {
         condition.lock()

@@ -120,7 +120,8 @@ struct LongPollConnection {
     }
 
     private mutating func join(_ actions: inout [Action]) -> Bool {
-        while readingBytes == 0, let segment = early.removeValue(forKey: nextSegment) {
+        // What is behind the last message before a WebSocket takes over is none of the protocol.
+        while !isEnded, readingBytes == 0, let segment = early.removeValue(forKey: nextSegment) {
             nextSegment += 1
             earlyBytes -= segment.data.utf8.count
             if missingSegments == 0 { missingSegments = segment.count }
@@ -187,12 +188,18 @@ struct LongPollConnection {
     mutating func end() -> [Action] {
         guard !isEnded else { return [] }
         isEnded = true
-        early = [:]
-        earlyBytes = 0
-        message = ""
+        forgetReceived()
         defer { held = [] }
         guard let last = held.last else { return [] }
         return held.dropLast().map { .answer($0, []) } + [.answer(last, lastMessages())]
+    }
+
+    /// Nothing more of what the client has sent in part is read.
+    private mutating func forgetReceived() {
+        early = [:]
+        earlyBytes = 0
+        message = ""
+        missingSegments = 0
     }
 
     /// Ends the session without the messages that wait.
@@ -239,6 +246,7 @@ struct LongPollConnection {
         actions += send(ServerMessage.control("n"))
         actions.append(.switchTransport)
         isEnded = true
+        forgetReceived()
         actions += held.map { .answer($0, closing()) }
         held = []
     }

@@ -19,6 +19,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     private var isSwitched = false
     /// Whether the session, which polls no more, is removed after a time.
     private var isLeaving = false
+    private var isBrokenOff = false
     /// Messages that came by the WebSocket before the last one by poll.
     private var early: [(message: RealtimeMessage, bytes: Int)] = []
     private var earlyBytes = 0
@@ -121,6 +122,8 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
 
     /// Ends the session without what waits for its client.
     private func breakOff() {
+        guard !isBrokenOff else { return }
+        isBrokenOff = true
         collected = []
         perform(polling.abort() + [.end])
     }
@@ -132,6 +135,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         loop.remove(self)
         _ = polling.abort()
         heldUnsent?.release()
+        heldReceived?.release()
     }
 
     private func perform(_ actions: [LongPollConnection.Action]) {

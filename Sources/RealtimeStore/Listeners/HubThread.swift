@@ -3,8 +3,10 @@ import RealtimeModel
 
 /// The thread that delivers changes to listeners and answers to callers.
 ///
-/// Listeners without a query receive each commit's changes as they are. Those with one are brought up to date by a
-/// snapshot, which is taken at most once for each round of jobs; what comes behind waits for it.
+/// Listeners without a query receive each commit's changes as they are. Those with one are brought up to date before the
+/// next commit, by a snapshot in which the commits that are to come are undone. So each commit is pushed before the answer to
+/// its caller, and that before any later commit: a client that has an answer takes what it knows for the state with its own
+/// write.
 final class HubThread: @unchecked Sendable {
     // Everything here is used only by the thread that calls `run`.
     private let hub: RealtimeHub
@@ -15,6 +17,11 @@ final class HubThread: @unchecked Sendable {
     /// What is read at once for listeners of places that a large value has changed.
     private let maxReloadedBytes: Int
     private var backlog = IndexedQueue<HubJob>()
+    /// The commits in the backlog, and the version up to which all have come.
+    private var later = IndexedQueue<RealtimeCommitFeed>()
+    private var arrived: Int64
+    /// If more commits are to come, queries are brought up to date with them at once: else the thread would fall behind.
+    private static let maxUndone = 256
     private var cores: [UInt64: ListenerCore] = [:]
     private var trees: [String: ListenerTree] = [:]
     /// The groups with changes that their windows don't have yet, by namespace.
@@ -33,6 +40,14 @@ final class HubThread: @unchecked Sendable {
     private static let retryPause: Duration = .milliseconds(200)
     /// The results that are asked for again at a time, so that they don't fill the readers' queue.
     private static let maxRetries = 256
+    /// What the windows of all queries may look at now, while all listeners wait. One may take more, and what is beyond is
+    /// read by the readers, each caller in its turn.
+    private var unreadBytes = HubThread.maxUnread
+    private var refilled: Duration = .zero
+    private static let maxUnread = 2 * 1024 * 1024
+    private static let readPerSecond = 16 * 1024 * 1024
+    /// What looking at a window takes at least, as bytes read.
+    private static let leastRead = 128
     private var settled: [@Sendable () -> Void] = []
     /// What waits for commits that are durable but haven't come yet.
     private var waiting: [(version: Int64, job: HubJob)] = []
@@ -48,6 +63,7 @@ final class HubThread: @unchecked Sendable {
         self.maxReloadedBytes = maxReloadedBytes
         self.windows = windows
         self.position = position
+        arrived = position
         self.elapsed = elapsed
     }
 
@@ -59,6 +75,7 @@ final class HubThread: @unchecked Sendable {
             retry(at: elapsed())
         }
         // Without a writer, no more commits come.
+        arrived = .max
         position = .max
         work()
         for answer in turns.removeAll() { answer() }
@@ -81,15 +98,25 @@ final class HubThread: @unchecked Sendable {
 
     private func take(within timeout: Duration? = nil) -> Bool {
         guard let jobs = hub.jobs.take(within: timeout) else { return false }
-        for job in jobs { backlog.append(job) }
+        for job in jobs {
+            switch job {
+            case .commit(let commit): later.append(commit)
+            case .reached(let version): arrived = max(arrived, version)
+            default: break
+            }
+            backlog.append(job)
+        }
         return true
     }
 
     private func handle(_ job: HubJob) {
         switch job {
-        case .commits(let commits, let version):
-            deliver(commits, upTo: version)
-            _ = releaseWaiting()
+        case .commit(let commit):
+            updateGroups()
+            _ = later.popFirst()
+            if let tree = trees[commit.namespace] { deliver(commit, to: tree) }
+            reach(commit.version)
+        case .reached(let version): reach(version)
         case .completion(let version, let completion):
             if let version, version > position { return waiting.append((version, job)) }
             updateGroups()
@@ -100,6 +127,7 @@ final class HubThread: @unchecked Sendable {
             // Before the client that has a turn can commit.
             hub.note(hasTurns: !turns.isEmpty)
             for answer in answers { answer() }
+        case .admission(let place, let client, let proceed): turns.admit(client, to: place, proceed)?()
         case .add(let core): add(core)
         case .begin(let id, let beginning):
             if beginning.version > position { return waiting.append((beginning.version, job)) }
@@ -117,6 +145,11 @@ final class HubThread: @unchecked Sendable {
             settled.append(completion)
             callSettled()
         }
+    }
+
+    private func reach(_ version: Int64) {
+        position = max(position, version)
+        _ = releaseWaiting()
     }
 
     private func callSettled() {
@@ -175,7 +208,7 @@ final class HubThread: @unchecked Sendable {
 
     private func remove(_ id: UInt64) {
         guard let core = cores.removeValue(forKey: id) else { return }
-        hub.removed()
+        hub.removed(core)
         guard let tree = trees[core.namespace], let place = tree.place(core.path) else { return }
         if let group = core.group { remove(core, from: group, at: place) } else { place.listeners[id] = nil }
         tree.tidy(core.path)
@@ -207,14 +240,6 @@ final class HubThread: @unchecked Sendable {
 
     // MARK: Commits
 
-    private func deliver(_ commits: [RealtimeCommitFeed], upTo version: Int64) {
-        for commit in commits {
-            guard let tree = trees[commit.namespace] else { continue }
-            deliver(commit, to: tree)
-        }
-        position = max(position, version)
-    }
-
     private func deliver(_ commit: RealtimeCommitFeed, to tree: ListenerTree) {
         var places: [(place: ListenerTree.Place, changes: [RealtimeChange])] = []
         var indices: [ObjectIdentifier: Int] = [:]
@@ -244,21 +269,19 @@ final class HubThread: @unchecked Sendable {
 
     // MARK: Queries
 
-    /// Brings all windows, and what staged values have changed, to the state of one snapshot, once the commits up to it
-    /// have come.
+    /// Brings all windows, and what staged values have changed, to the state at the position.
     private func updateGroups() {
         guard !outdated.isEmpty || !outdatedPlaces.isEmpty else { return }
         do {
             try session.read { snapshot in
-                guard bringCommits(upTo: snapshot.version) else { return }
+                guard gather(upTo: snapshot.version) else { return }
                 let catalog = try catalogs.catalog(of: snapshot)
                 let (groups, places) = (outdated, outdatedPlaces.takeAll())
                 outdated = [:]
                 var states: [String: QueryState] = [:]
                 func state(of namespace: String) -> QueryState {
-                    let state =
-                        states[namespace]
-                        ?? QueryState(RealtimeSnapshot(catalog.namespaces[namespace], in: snapshot, limits: limits))
+                    let known = states[namespace]
+                    let state = known ?? QueryState(self.state(of: namespace, catalog.namespaces[namespace], in: snapshot))
                     states[namespace] = state
                     return state
                 }
@@ -266,6 +289,7 @@ final class HubThread: @unchecked Sendable {
                 for (namespace, path, listeners) in places {
                     reload(listeners, at: path, from: state(of: namespace), &bytes)
                 }
+                refill(at: elapsed())
                 for (namespace, group) in groups.values { update(group, in: namespace, from: state(of: namespace)) }
             }
         } catch {
@@ -275,6 +299,27 @@ final class HubThread: @unchecked Sendable {
             for group in groups { end(group, RealtimeFailure(from: error)) }
             end(listeners, RealtimeFailure(from: error))
         }
+    }
+
+    /// A namespace at the position. If a commit that is to come can't be undone, it is in the state already.
+    private func state(
+        of namespace: String, _ record: NamespaceRecord?, in snapshot: Snapshot
+    ) -> RealtimeSnapshot {
+        let whole = RealtimeSnapshot(record, in: snapshot, limits: limits)
+        guard !later.isEmpty, later.count <= Self.maxUndone else { return whole }
+        let undone = RowChanges()
+        for position in later.positions.reversed() {
+            guard let commit = later[position], commit.version <= snapshot.version, commit.namespace == namespace
+            else { continue }
+            guard let before = commit.before else { return whole }
+            for (path, row) in before {
+                if let row { undone.put(path, row, isStructural: true) } else { undone.delete(path) }
+            }
+        }
+        guard !undone.isEmpty else { return whole }
+        let rows = TreeRows(
+            storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0), changes: undone)
+        return RealtimeSnapshot(rows, indexes: record?.indexes ?? [], limits: limits, version: position)
     }
 
     /// Sends listeners all that is at their path. If that is too large for one push, or if too much was read for others
@@ -298,17 +343,32 @@ final class HubThread: @unchecked Sendable {
     }
 
     private func update(_ group: QueryGroup, in namespace: String, from state: QueryState) {
+        guard unreadBytes > 0 else { return refresh(group, in: namespace) }
+        var read = 0
+        defer { unreadBytes -= read + Self.leastRead }
         do {
-            if let push = try group.update(from: state) { group.push(push) }
+            if let push = try group.update(from: state, total: &read) { group.push(push) }
             count(group)
         } catch let failure as RealtimeFailure where failure.code == .tooManyNodes || failure.code == .tooLarge {
-            group.restart()
-            count(group)
-            refreshing += 1
-            hub.refresh(group, in: namespace, of: group.payer.caller)
+            refresh(group, in: namespace)
         } catch {
             end(group, RealtimeFailure(from: error))
         }
+    }
+
+    /// Lets a reader read the whole result.
+    private func refresh(_ group: QueryGroup, in namespace: String) {
+        group.restart()
+        count(group)
+        refreshing += 1
+        hub.refresh(group, in: namespace, of: group.payer.caller)
+    }
+
+    /// Lets the windows read more, as time goes by.
+    private func refill(at now: Duration) {
+        let passed = (now - refilled) / .seconds(1)
+        refilled = now
+        unreadBytes = min(Self.maxUnread, unreadBytes + Int(max(0, min(passed, 1)) * Double(Self.readPerSecond)))
     }
 
     private func refreshed(
@@ -369,26 +429,12 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    /// Delivers the commits up to a version, which are durable, and leaves all else for later.
+    /// Waits until the commits up to a version, which are durable, have come.
     ///
     /// - Returns: false if they don't come, because the pipeline has ended.
-    private func bringCommits(upTo version: Int64) -> Bool {
-        var later = IndexedQueue<HubJob>()
-        defer {
-            while let job = backlog.popFirst() { later.append(job) }
-            backlog = later
-        }
-        while position < version {
-            guard let job = backlog.popFirst() else {
-                guard take() else { return false }
-                continue
-            }
-            switch job {
-            case .commits(let commits, let upTo): deliver(commits, upTo: upTo)
-            // Later, it would miss the commits behind it.
-            case .add(let core): add(core)
-            case .completion, .decision, .begin, .refreshed, .remove, .settled: later.append(job)
-            }
+    private func gather(upTo version: Int64) -> Bool {
+        while arrived < version {
+            guard take() else { return false }
         }
         return true
     }

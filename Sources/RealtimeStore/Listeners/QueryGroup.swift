@@ -85,15 +85,17 @@ final class QueryGroup: @unchecked Sendable {
 
     /// Brings the window up to date.
     ///
+    /// - Parameter total: the bytes that were read, with those before.
     /// - Returns: what to push; nil if nothing differs.
     /// - Throws: `tooManyNodes` or `tooLarge` if that needs more than the state's limits allow. The window is gone then.
-    func update(from state: QueryState) throws -> RealtimePush? {
+    func update(from state: QueryState, total: inout Int) throws -> RealtimePush? {
         guard case .current(var window) = self.state, !changes.isEmpty else { return nil }
         // The only reference, so that the update copies nothing.
         self.state = .reading
         let changes = changes
         self.changes = []
         var bytes = ReadBytes(state.snapshot.limits)
+        defer { total += bytes.count }
         var pushed: [RealtimeChange] = []
         if changes.contains(where: { $0.change.target.path.isRoot }) {
             let matches = try state.snapshot.matches(of: query, at: path, counting: &bytes).entries

@@ -5,12 +5,16 @@ import Synchronization
 
 /// A job for the listeners' thread.
 enum HubJob: Sendable {
-    /// The changes of all commits up to a version, which are durable, in their order.
-    case commits([RealtimeCommitFeed], upTo: Int64)
+    /// A commit, which is durable. They come in their order, each before the answer to its caller.
+    case commit(RealtimeCommitFeed)
+    /// All commits up to a version have come.
+    case reached(Int64)
     /// An answer to a caller, which must not come before the effects of the commits up to a version.
     case completion(at: Int64?, @Sendable () -> Void)
     /// As a completion, of a conditional write by a client.
     case decision([StaleTurns.Place], stale: StaleTurns.Place?, client: RetryingClient, @Sendable () -> Void)
+    /// Called back when a client may write a place on a condition.
+    case admission(StaleTurns.Place, client: RetryingClient.ID, @Sendable () -> Void)
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
@@ -43,6 +47,7 @@ final class RealtimeHub: Sendable {
     private let threads = Mutex(ThreadGroups())
     private let lastID = Atomic<UInt64>(0)
     private let listeners = Atomic<Int>(0)
+    private let queries = Atomic<Int>(0)
     private let turns = Atomic(false)
 
     private static let threadName = "realtime.listeners"
@@ -75,8 +80,15 @@ final class RealtimeHub: Sendable {
         await threads.withLock { $0.end(of: Self.threadName) }.wait()
     }
 
-    func publish(_ commits: [RealtimeCommitFeed], upTo version: Int64) {
-        _ = jobs.put(.commits(commits, upTo: version))
+    /// Hands over commits and answers in their order. If the thread has ended, the answers are given at once.
+    func publish(_ items: [HubJob]) {
+        guard !items.isEmpty, !jobs.put(contentsOf: items) else { return }
+        for item in items {
+            switch item {
+            case .completion(_, let completion), .decision(_, _, _, let completion): completion()
+            default: break
+            }
+        }
     }
 
     /// Calls back after the effects of the commits before were delivered.
@@ -93,6 +105,14 @@ final class RealtimeHub: Sendable {
     ) {
         if !jobs.put(.decision(places, stale: stale, client: client, completion)) { completion() }
     }
+
+    /// Calls back once a client may write a place on a condition: see ``StaleTurns/admit(_:to:_:)``.
+    func admit(_ client: RetryingClient, to place: StaleTurns.Place, _ proceed: @escaping @Sendable () -> Void) {
+        guard hasTurns, jobs.put(.admission(place, client: client.id, proceed)) else { return proceed() }
+    }
+
+    /// Whether there are listeners to queries, for which the state between two commits is looked at.
+    var hasQueries: Bool { queries.load(ordering: .relaxed) > 0 }
 
     /// The number of listeners.
     var listenerCount: Int { listeners.load(ordering: .relaxed) }
@@ -120,6 +140,7 @@ final class RealtimeHub: Sendable {
 
     func add(_ core: ListenerCore) {
         listeners.add(1, ordering: .relaxed)
+        if core.query != nil { queries.add(1, ordering: .relaxed) }
         _ = jobs.put(.add(core), isUrgent: false)
     }
 
@@ -146,5 +167,8 @@ final class RealtimeHub: Sendable {
     func remove(_ id: UInt64) { _ = jobs.put(.remove(id)) }
 
     /// Called by the thread for each listener that is gone.
-    func removed() { listeners.subtract(1, ordering: .relaxed) }
+    func removed(_ core: ListenerCore) {
+        listeners.subtract(1, ordering: .relaxed)
+        if core.query != nil { queries.subtract(1, ordering: .relaxed) }
+    }
 }

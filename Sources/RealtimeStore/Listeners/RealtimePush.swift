@@ -1,6 +1,6 @@
 package import RealtimeModel
 
-/// What a commit, or for a query a batch of them, has changed for the listeners at a path.
+/// What a commit has changed for the listeners at a path; for a query, several commits if many are to be delivered.
 ///
 /// All these listeners receive the same object, so that it can be encoded once.
 package final class RealtimePush: Sendable {
@@ -37,4 +37,6 @@ struct RealtimeCommitFeed: Sendable {
     var version: Int64
     var namespace: String
     var changes: [RealtimeAppliedChange]
+    /// What the changed rows were before, by their paths in bytes; nil if that isn't known.
+    var before: [(path: [UInt8], row: [UInt8]?)]?
 }

@@ -6,7 +6,7 @@ extension RealtimeStore {
     /// Follows a path, or the children there that match a query.
     ///
     /// The initial data are read first, in one state; then each later change follows, none left out and none twice.
-    /// For a listener with a query, the changes of several commits may come as one. All closures but the first are
+    /// For a listener with a query, the changes of several commits may come as one when there are very many. All closures but the first are
     /// called on the listeners' thread, so they must be quick.
     ///
     /// - Parameters:

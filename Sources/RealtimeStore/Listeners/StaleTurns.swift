@@ -4,7 +4,9 @@ import RealtimeModel
 ///
 /// If all that are stale were answered at once, each would retry, and all but one would be stale again: with n
 /// clients a write takes about n attempts. So one client at a time is answered, and the next one when the first has
-/// written. A client that has written during the turn is answered after it, so that none can be faster each time.
+/// written. So that none can be faster each time, a client that has written during another's turn may write again after
+/// it. A function's invocation is answered only then. A connection is answered at once: what it is sent before its answer
+/// must be the state with its own write, and no later one.
 ///
 /// Used by the listeners' thread.
 struct StaleTurns {
@@ -24,8 +26,11 @@ struct StaleTurns {
         var hasFailed = false
         /// One turn for each client, however many of its writes are stale.
         var waiting: [(client: RetryingClient, answers: [Answer])] = []
-        /// Answers to clients that have written during the turn.
+        /// Answers to invocations that have written during the turn.
         var written: [Answer] = []
+        /// The connections that have, and their next writes.
+        var writers: Set<RetryingClient.ID> = []
+        var held: [Answer] = []
     }
 
     private var queues: [Place: Queue] = [:]
@@ -54,8 +59,24 @@ struct StaleTurns {
         let released = own.flatMap { next($0, at: now) }
         if let stale { return released + isStale(stale, of: client, at: now, answer) }
         guard own.isEmpty, let busy = places.first(where: { queues[$0] != nil }) else { return released + [answer] }
-        queues[busy]?.written.append(answer)
-        return []
+        switch client.id {
+        case .invocation: queues[busy]?.written.append(answer)
+        case .connection:
+            queues[busy]?.writers.insert(client.id)
+            return released + [answer]
+        }
+        return released
+    }
+
+    /// Called before a conditional write is decided.
+    ///
+    /// - Returns: what lets it go on, if it may at once.
+    mutating func admit(
+        _ client: RetryingClient.ID, to place: Place, _ proceed: @escaping Answer
+    ) -> Answer? {
+        guard let queue = queues[place], queue.client != client, queue.writers.contains(client) else { return proceed }
+        queues[place]?.held.append(proceed)
+        return nil
     }
 
     private mutating func isStale(
@@ -94,13 +115,15 @@ struct StaleTurns {
     /// - Returns: the answers that are due.
     mutating func removeAll() -> [Answer] {
         defer { queues = [:] }
-        return queues.values.flatMap { $0.written + $0.waiting.flatMap(\.answers) }
+        return queues.values.flatMap { $0.written + $0.held + $0.waiting.flatMap(\.answers) }
     }
 
     private mutating func next(_ place: Place, at now: Duration) -> [Answer] {
         guard var queue = queues.removeValue(forKey: place) else { return [] }
-        var due = queue.written
+        var due = queue.written + queue.held
         queue.written = []
+        queue.writers = []
+        queue.held = []
         // A turn of a client that has left would last until its limit.
         let next = queue.waiting.firstIndex { !$0.client.hasLeft() } ?? queue.waiting.count
         for (_, answers) in queue.waiting.prefix(next) { due += answers }

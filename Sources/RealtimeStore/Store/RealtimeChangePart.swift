@@ -30,7 +30,7 @@ struct RealtimeChangeJob<Success: Sendable>: CommitJob {
     func run(in batch: CommitBatch) throws {
         let part = RealtimeChangePart(kind, body)
         let outcome = try batch.run(Commit([part]))
-        batch.whenDurable { error in
+        kind.answer { [completion] error in
             let result: Result<Success, RealtimeFailure> =
                 if let error {
                     .failure(RealtimeFailure(from: error))
@@ -41,7 +41,7 @@ struct RealtimeChangeJob<Success: Sendable>: CommitJob {
                 } else {
                     .failure(RealtimeFailure(.internal, "a change of the database had no result"))
                 }
-            kind.hub.complete { [completion] in completion(result) }
+            return .inOrder(.completion(at: nil) { completion(result) })
         }
     }
 

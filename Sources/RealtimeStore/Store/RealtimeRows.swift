@@ -15,8 +15,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private var durable: RealtimeCatalog
     private var isCatalogChanged = false
     private(set) var recent: RecentRows
-    /// The changes of the open batch's commits.
-    private var feed: [RealtimeCommitFeed] = []
+    /// The open batch's commits, and the answers to their callers, in their order.
+    private var feed: [FeedItem] = []
     private var background = BackgroundWork()
     /// Called once no background work is left.
     private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
@@ -64,8 +64,17 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         catalog.generation += 1
     }
 
+    private enum FeedItem {
+        case commit(RealtimeCommitFeed)
+        case answer((DocumentError?) -> HubAnswer)
+    }
+
     /// Stores changes of rows.
-    func store(_ changes: RowChanges, of namespace: String, in storage: any StorageWriter) throws {
+    ///
+    /// - Returns: what the rows were before, if listeners need that and it isn't much.
+    func store(
+        _ changes: RowChanges, of namespace: String, in storage: any StorageWriter
+    ) throws -> [(path: [UInt8], row: [UInt8]?)]? {
         if catalog.namespaces[namespace] == nil || !changes.hidden.isEmpty || changes.adopted != nil {
             update(namespace) { record, makeTree in
                 for range in changes.hidden { record.layout.replace(range, with: makeTree()) }
@@ -74,20 +83,61 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
             // From now on, what becomes garbage of it must go before the tree around it gets rows there.
             if let extent = changes.adopted { background.release(extent.tree, of: namespace) }
         }
-        guard let layout = catalog.namespaces[namespace]?.layout else { return }
+        guard let layout = catalog.namespaces[namespace]?.layout else { return nil }
+        var before: [(path: [UInt8], row: [UInt8]?)]?
+        if hub.hasQueries, changes.hidden.isEmpty, changes.adopted == nil, changes.count <= Self.maxUndoneRows,
+            changes.bytes <= Self.maxUndoneBytes
+        {
+            before = []
+        }
         for change in changes.all {
             let key = TreeKey.stored(change.path, inTree: layout.tree(of: change.path))
+            if before != nil { before?.append((change.path, try storage.get(.tree, key))) }
             if let row = change.row { try storage.put(.tree, key, row) } else { try storage.delete(.tree, key) }
         }
+        return before
     }
 
+    /// What is kept of a commit to undo it for listeners.
+    private static let maxUndoneRows = 256
+    private static let maxUndoneBytes = 64 * 1024
+
     /// Records the changes of a commit.
+    ///
+    /// - Parameter before: what ``store(_:of:in:)`` has returned.
     func note(
-        _ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String, version: Int64
+        _ rows: RowChanges, _ changes: [RealtimeAppliedChange], in namespace: String, version: Int64,
+        before: [(path: [UInt8], row: [UInt8]?)]?
     ) {
         recent.append(rows, in: namespace, version: version)
         nodes.willChange(rows, changes, in: namespace)
-        feed.append(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes))
+        feed.append(
+            .commit(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes, before: before)))
+    }
+
+    /// Answers a caller once the batch is durable: after the listeners have the commits so far, and before they have later
+    /// ones.
+    ///
+    /// - Parameter answer: receives the error if nothing of the batch was kept.
+    func answer(_ answer: @escaping (DocumentError?) -> HubAnswer) { feed.append(.answer(answer)) }
+
+    private func publish(upTo version: Int64?, _ error: DocumentError?) {
+        var jobs: [HubJob] = []
+        var others: [() -> Void] = []
+        for item in feed {
+            switch item {
+            case .commit(let commit): if error == nil { jobs.append(.commit(commit)) }
+            case .answer(let answer):
+                switch answer(error) {
+                case .inOrder(let job): jobs.append(job)
+                case .atOnce(let completion): others.append(completion)
+                }
+            }
+        }
+        feed = []
+        if let version { jobs.append(.reached(version)) }
+        hub.publish(jobs)
+        for completion in others { completion() }
     }
 
     // MARK: Staged values
@@ -149,8 +199,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         if catalog.generation != durable.generation { catalogs.add(catalog) }
         durable = catalog
         nodes.committed(version)
-        if let version { hub.publish(feed, upTo: version) }
-        feed = []
+        publish(upTo: version, nil)
         guard background.isDone else { return }
         for waiter in waiters { waiter(nil) }
         waiters = []
@@ -161,7 +210,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         isCatalogChanged = false
         recent.rollBack(to: version)
         nodes.rolledBack()
-        feed = []
+        publish(upTo: nil, error)
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
@@ -172,6 +221,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     var pause: Duration? { background.pause }
 
     func check(_ run: CheckRun) throws -> (any Sendable)? { try TreeCheck(run).check() }
+}
+
+/// How a caller is answered.
+enum HubAnswer {
+    /// By the listeners' thread.
+    case inOrder(HubJob)
+    /// By the writer's thread: no listener has to have the effects before.
+    case atOnce(() -> Void)
 }
 
 extension RealtimeFailure {

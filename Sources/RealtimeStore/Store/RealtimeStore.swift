@@ -110,11 +110,18 @@ package final class RealtimeStore: Sendable {
             }
             pipeline.read(job, of: turn, limit: pipeline.configuration.maxWaiting)
         }
-        // Most of what is hashed is a leaf. How large it is is seen only when it is read.
-        if case .clientCommit(let client)? = caller, request.isSmall {
-            decide(within: configuration.shortLimits, of: .clientGet(client))
+        @Sendable func decide() {
+            // Most of what is hashed is a leaf. How large it is is seen only when it is read.
+            if case .clientCommit(let client)? = caller, request.isSmall {
+                decide(within: configuration.shortLimits, of: .clientGet(client))
+            } else {
+                decide(within: configuration.limits, of: caller)
+            }
+        }
+        if let client = request.client, let target = request.conditionalTarget {
+            hub.admit(client, to: StaleTurns.Place(namespace: request.namespace, target: target)) { decide() }
         } else {
-            decide(within: configuration.limits, of: caller)
+            decide()
         }
     }
 

@@ -120,10 +120,10 @@ package final class RealtimeCommitPart: CommitPart {
             result = RealtimeCommitted(version: batch.versions.applied, changes: [], written: plan?.written ?? [])
             return
         }
-        try kind.store(plan.changes, of: request.namespace, in: storage)
+        let before = try kind.store(plan.changes, of: request.namespace, in: storage)
         batch.add(bytes: plan.changes.bytes)
         batch.versions.claim(version)
-        kind.note(plan.changes, plan.applied, in: request.namespace, version: version)
+        kind.note(plan.changes, plan.applied, in: request.namespace, version: version, before: before)
         result = RealtimeCommitted(version: version, changes: plan.applied, written: plan.written)
     }
 }
@@ -150,12 +150,12 @@ final class RealtimeCommitJob: CommitJob {
     func run(in batch: CommitBatch) throws {
         let part = RealtimeCommitPart(request, early: early, of: kind)
         let outcome = try batch.run(Commit([part], in: context))
-        batch.whenDurable { error in
-            self.complete(error, outcome, part)
-        }
+        kind.answer { error in self.answer(error, outcome, part) }
     }
 
-    private func complete(_ error: DocumentError?, _ outcome: CommitOutcome, _ part: RealtimeCommitPart) {
+    private func answer(
+        _ error: DocumentError?, _ outcome: CommitOutcome, _ part: RealtimeCommitPart
+    ) -> HubAnswer {
         let result: Result<RealtimeCommitted, RealtimeFailure> =
             if let error {
                 .failure(RealtimeFailure(from: error))
@@ -169,13 +169,15 @@ final class RealtimeCommitJob: CommitJob {
                 .failure(RealtimeFailure(.internal, "a commit of the tree had no result"))
             }
         guard let client = request.client, let target = request.conditionalTarget else {
-            if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake { return completion(result) }
-            return kind.hub.complete { [completion] in completion(result) }
+            if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake {
+                return .atOnce { [completion] in completion(result) }
+            }
+            return .inOrder(.completion(at: nil) { [completion] in completion(result) })
         }
         let place = StaleTurns.Place(namespace: request.namespace, target: target)
         var stale: StaleTurns.Place?
         if case .failure(.stale) = result { stale = place }
-        kind.hub.complete([place], stale: stale, of: client) { [completion] in completion(result) }
+        return .inOrder(.decision([place], stale: stale, client: client) { [completion] in completion(result) })
     }
 
     func fail(_ error: DocumentError) {

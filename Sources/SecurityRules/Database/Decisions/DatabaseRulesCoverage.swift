@@ -17,6 +17,7 @@ package struct DatabaseRulesCoverage: Sendable {
     /// ``DatabaseRulesDecision/Detail``.
     package struct Condition: Sendable {
         package let position: SourcePosition
+        /// As the file has it; of a long one, the end.
         package let expression: String
         package fileprivate(set) var trueCount = 0
         package fileprivate(set) var falseCount = 0
@@ -39,10 +40,19 @@ package struct DatabaseRulesCoverage: Sendable {
                 statements[index].conditions.append(
                     Condition(
                         position: rules.position(of: place, in: rule),
-                        expression: String(
-                            decoding: rule.text.bytes[Int(instruction.start)..<Int(instruction.end)], as: UTF8.self)))
+                        expression: Self.text(rule.text.bytes[Int(instruction.start)..<Int(instruction.end)])))
             }
         }
+    }
+
+    /// In a long chain each `&&` begins at the chain's start: all of them together would be as large as its square.
+    private static let maxExpressionBytes = 400
+
+    /// An expression as the file has it; of a long one, the end.
+    private static func text(_ bytes: some BidirectionalCollection<UInt8>) -> String {
+        let end = bytes.suffix(maxExpressionBytes)
+        guard end.count < bytes.count else { return String(decoding: bytes, as: UTF8.self) }
+        return "…" + String(decoding: end.drop { $0 & 0xC0 == 0x80 }, as: UTF8.self)
     }
 
     package mutating func add(_ decision: DatabaseRulesDecision) {

@@ -86,9 +86,11 @@ package struct DatabaseRulesTopic: ControlTopic {
     private func auth(_ parameters: ControlParameters) throws -> RealtimeAuth? {
         guard let uid = parameters["uid"] else { return nil }
         guard let claims = try? JSONValue(parsing: Array((parameters["claims"] ?? "{}").utf8)),
-            claims.objectValue != nil
+            var token = claims.objectValue
         else { throw DocumentError.invalidArgument("--claims is not a JSON object") }
-        return RealtimeAuth(uid: uid, claims: claims)
+        // As ID tokens have them.
+        for name in ["sub", "user_id"] where token[name] == nil { token[name] = .string(uid) }
+        return RealtimeAuth(uid: uid, claims: .object(token))
     }
 
     private func report(_ decision: DatabaseRulesDecision) -> RulesReport {

@@ -128,7 +128,7 @@ final class DatabaseClient: DatabaseBackend {
         for observation in ended { observation.end() }
         guard let database = try? database() else { return }
         await withCheckedContinuation { continuation in
-            database.endSession(session, of: client) { continuation.resume() }
+            database.endSession(session, of: client) { _ in continuation.resume() }
         }
     }
 

@@ -98,7 +98,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Shows what the rules decide on an operation, and why, with the host's documents.",
         discussion: """
-            Nothing is read or written for the client. With --database, the operations are read, write and delete, and a query is \
+            Nothing is read or written for the client. With --database, the operations are read, write, update and delete, and a query is \
             as WebSocket clients send it: {"i":".key","l":10,"vf":"l"}. Exit codes: 0 the operation is allowed, 1 it is refused, 3 no host is \
             running, 64 invalid arguments.
             """)
@@ -126,7 +126,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
     )
     var database: String?
 
-    @Argument(help: "get, list, write or delete.")
+    @Argument(help: "get, list, write or delete; with --database read, write, update or delete.")
     var operation: String
 
     @Argument(help: "The path of the document, or for list of the collection: users/ada.")
@@ -153,7 +153,14 @@ struct RulesExplainCommand: AsyncParsableCommand {
                 else { throw HostError("\(rules) can't be read as text in UTF-8") }
                 request.add("rules", text)
             }
-            let answer = try await host.ask(request, as: RulesReport.self)
+            let answer: RulesReport
+            do { answer = try await host.ask(request, as: RulesReport.self) } catch let error as NoRunningHost {
+                throw error
+            } catch {
+                // Not 1, which says that the operation is refused.
+                report.fail(error)
+                throw ExitCode.validationFailure
+            }
             report.answer(Self.lines(answer), answer)
             isAllowed = answer.isAllowed
         }
@@ -164,6 +171,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
         var lines: [String] = []
         if let allow = report.allow {
             lines.append("allowed by \(allow.line):\(allow.column)")
+        } else if report.isAllowed {
+            lines.append("allowed: it asks nothing of the rules")
         } else {
             lines.append(report.refusals.isEmpty ? "refused: no rule matches" : "refused")
         }

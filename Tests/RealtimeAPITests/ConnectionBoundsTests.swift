@@ -343,8 +343,10 @@ final class SlowDatabase: RealtimeDatabase {
         _ completion: @escaping @Sendable (Result<Void, RealtimeServiceError>) -> Void
     ) {}
 
-    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
-        completion()
+    func endSession(
+        _ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable (_ isDone: Bool) -> Void
+    ) {
+        completion(true)
     }
 
     func rulesSource() throws(RealtimeServiceError) -> RealtimeRulesSource { throw .unavailable("slow") }

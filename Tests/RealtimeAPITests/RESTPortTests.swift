@@ -28,6 +28,7 @@ import Testing
                 #"{"b":[1,{".value":2,".priority":3}]}"#
             ),
             ("PATCH", "/open/a.json", #"{"b/c":1,"d":null}"#, 200, #"{"b/c":1,"d":null}"#),
+            ("PUT", "/open/a.json", #"{"0":1,".priority":3}"#, 200, #"{"0":1,".priority":3}"#),
             ("DELETE", "/open/a.json", nil, 200, "null"), ("GET", "/open/a.json", nil, 200, "null"),
             ("PUT", "/open/a.json?print=silent", "1", 204, ""),
             ("PUT", "/open/a.json", "", 400, "{\n  \"error\" : \"Error: No data supplied.\"\n}\n"),
@@ -106,6 +107,27 @@ import Testing
             }
             #expect(try await client.ask("GET", "/a.json").body == "1")
             #expect(try await client.ask("DELETE", "/a.json", ["if-match: \(tag)"]).header("ETag") == "null_etag")
+        }
+    }
+
+    /// The admin SDK for Python reads priorities so.
+    @Test func prioritiesAreReadAndWrittenAlone() async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            func ask(_ method: String, _ headers: [String] = [], body: String? = nil) async throws -> PortClient.Answer
+            {
+                try await client.ask(method, "/a/.priority.json", headers, body: body)
+            }
+            #expect(try await ask("GET").body == "null")
+            #expect(try await client.ask("PUT", "/a.json", body: #"{"b":1}"#).status == 200)
+            #expect(try await ask("PUT", body: "5").body == "5")
+            let answer = try await ask("GET", ["X-Firebase-ETag: true"])
+            #expect(answer.body == "5")
+            let tag = try #require(answer.header("ETag"))
+            #expect(try await ask("PUT", ["if-match: \(tag)"], body: "6").status == 200)
+            let stale = try await ask("PUT", ["if-match: \(tag)"], body: "7")
+            #expect((stale.status, stale.body) == (412, "6"))
+            #expect(try await client.ask("GET", "/a.json").body == #"{"b":1}"#)
         }
     }
 
@@ -219,6 +241,9 @@ import Testing
             _ = try await writer.ask("PATCH", "/a.json", body: #"{"b/c":6,"e":7}"#)
             let patch = try await event(stream)
             #expect(patch == "patch\ndata: {\"path\":\"/\",\"data\":{\"b/c\":6,\"e\":7}}")
+            // From the place of the update on, the names are those of children.
+            _ = try await writer.ask("PATCH", "/a/b.json", body: #"{"c":8,"x":9}"#)
+            #expect(try await event(stream) == "patch\ndata: {\"path\":\"/b\",\"data\":{\"c\":8,\"x\":9}}")
             _ = try await writer.ask("DELETE", "/.json")
             #expect(try await event(stream) == "put\ndata: {\"path\":\"/\",\"data\":null}")
         }

@@ -88,6 +88,66 @@ struct ListenerOrderTests {
         try await fixture.close()
     }
 
+    /// A client that has an answer takes what it knows for the state with its own write, and what it was sent of later
+    /// commits before for older.
+    @Test(.endsHangs, arguments: [false, true]) func answersComeBeforeLaterCommits(hasManyCommits: Bool) async throws {
+        let engine = PausingEngine()
+        let fixture = try RealtimeFixture(on: engine)
+        let log = SharedList<String>()
+        @Sendable func note(_ name: String, _ push: RealtimePush) {
+            let changes = push.changes.map { change in
+                "\(change.target.string)=\(change.node.map { $0.leaf == nil ? "object" : "leaf" } ?? "nothing")"
+            }
+            log.append("\(name) \(changes.joined(separator: ","))")
+        }
+        let path = try RealtimePath("race")
+        let views = [
+            await ListenerView(fixture.store, path, received: { note("all", $0) }),
+            await ListenerView(
+                fixture.store, path, RealtimeQuery(index: .key, limit: .first(5)), received: { note("first", $0) }),
+        ]
+        let (paused, pause) = AsyncStream.makeStream(of: Void.self)
+        engine.pauseNext { pause.yield() }
+        async let first = fixture.set("other", "1")
+        for await _ in paused { break }
+        // These are one batch.
+        let (answers, answered) = AsyncStream.makeStream(of: Void.self)
+        func commit(_ path: String, _ node: RealtimeNode?, _ name: String) throws {
+            let write = RealtimeWrite.set(RealtimeTarget(try RealtimePath(path)), RealtimeWriteValue(node))
+            fixture.store.commit(RealtimeCommit([write], in: RealtimeFixture.namespace)) { _ in
+                log.append("answer \(name)")
+                answered.yield()
+            }
+        }
+        try commit("race/b", RealtimeNode(7), "1")
+        try commit("race", RealtimeNode("text"), "2")
+        try commit("race/c", RealtimeNode(8), "3")
+        // With more commits than are undone, queries have the last of them early.
+        let others = hasManyCommits ? 300 : 0
+        for number in 0..<others { try commit("others/\(number)", RealtimeNode(1), "other") }
+        engine.goOn()
+        _ = try await first
+        var count = 0
+        for await _ in answers {
+            count += 1
+            if count == 3 + others { break }
+        }
+        let lines = log.all.filter { $0 != "answer other" }
+        #expect(
+            lines.filter { !$0.hasPrefix("first") } == [
+                "all b=leaf", "answer 1", "all =leaf", "answer 2", "all c=leaf", "answer 3",
+            ])
+        if !hasManyCommits {
+            #expect(
+                lines.filter { !$0.hasPrefix("all") } == [
+                    "first b=leaf", "answer 1", "first =nothing", "answer 2", "first c=leaf", "answer 3",
+                ])
+        }
+        let race = try await fixture.read { try $0.node(at: path) }
+        for view in views { #expect(view.node == race) }
+        try await fixture.close()
+    }
+
     @Test(.endsHangs) func listenersOfOnePathShareAPush() async throws {
         let fixture = try RealtimeFixture()
         let query = RealtimeQuery(index: .key, limit: .last(3))

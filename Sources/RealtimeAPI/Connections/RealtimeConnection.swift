@@ -105,7 +105,7 @@ final class RealtimeConnection: @unchecked Sendable {
     ///   - completion: called, on any thread, once all is done that was registered for this moment.
     func finish(_ reason: String = "the client has left", _ completion: @escaping @Sendable () -> Void = {}) {
         switch end {
-        case .closed: database.endSession(key.session, of: nil, completion)
+        case .closed: database.endSession(key.session, of: nil) { _ in completion() }
         case .closing(let registrations, let waiting):
             end = .closing(registrations: registrations, waiting: waiting + [completion])
         case .open:
@@ -129,7 +129,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private func endIfReady() {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
-        database.endSession(key.session, of: client) { [key, story, sessions = loop.parts.sessions] in
+        database.endSession(key.session, of: client) { [key, story, sessions = loop.parts.sessions] _ in
             story.finished()
             sessions.remove(key)
             for completion in waiting { completion() }
@@ -234,7 +234,12 @@ final class RealtimeConnection: @unchecked Sendable {
             let done: @Sendable () -> Void = { [self] in queue.post { self.answered(id, .done) } }
             let former = RealtimeSessions.Key(database: key.database, session: former)
             guard let connection = loop.parts.sessions[former], connection !== self else {
-                return database.endSession(former.session, of: nil, done)
+                // What it writes must not come before what its former session has left.
+                return database.endSession(former.session, of: nil) { [self] isDone in
+                    let answer: RequestAnswer =
+                        isDone ? .done : .failure(.unavailable("the former session has not ended yet"))
+                    queue.post { self.answered(id, answer) }
+                }
             }
             connection.queue.post { connection.disconnect(done) }
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .listen,

@@ -75,7 +75,7 @@ extension RealtimeRequest {
     /// it may be durable nevertheless. A registration runs alone, and repeating one changes nothing unless it increments.
     var mayBeRepeated: Bool {
         switch self {
-        case .listen, .get, .onDisconnect: true
+        case .listen, .get, .onDisconnect, .endFormerSession: true
         default: false
         }
     }

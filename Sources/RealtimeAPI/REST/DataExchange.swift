@@ -155,12 +155,9 @@ final class DataExchange: ValueStreamOwner {
             case .data(let target):
                 if request.options.disablesTriggers, !bearer.principal.isAdmin { throw RESTRefusal(.permissionDenied) }
                 if request.verb != .get { return write(target, request, database, bearer.principal) }
+                guard request.isStream else { return read(target, request, database, bearer.principal, status: .ok) }
                 guard !target.isPriority else { throw RESTRefusal(400, "Invalid path: Invalid token in path") }
-                if request.isStream {
-                    listen(target.path, request, database, bearer)
-                } else {
-                    read(target.path, request, database, bearer.principal, status: .ok)
-                }
+                listen(target.path, request, database, bearer)
             case .setting(let name):
                 guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
                 try setting(name, request, database)
@@ -184,14 +181,21 @@ final class DataExchange: ValueStreamOwner {
 
     /// - Parameter status: 412 for the answer to a condition that doesn't hold.
     private func read(
-        _ path: RealtimePath, _ request: RESTRequest, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal,
-        status: HTTPResponseStatus
+        _ target: RealtimeTarget, _ request: RESTRequest, _ database: any RealtimeDatabase,
+        _ principal: RealtimePrincipal, status: HTTPResponseStatus
     ) {
         let isConflict = status == .preconditionFailed
         let wantsHash = isConflict || request.wantsETag || request.ifNoneMatch != nil
+        let form: RealtimeRead.Form =
+            if target.isPriority {
+                .priority
+            } else if request.isShallow, !isConflict {
+                .shallow
+            } else {
+                .value(request.form)
+            }
         let read = RealtimeRead(
-            path, query: isConflict ? nil : request.query,
-            form: request.isShallow && !isConflict ? .shallow : .value(request.form), wantsHash: wantsHash)
+            target.path, query: isConflict || target.isPriority ? nil : request.query, form: form, wantsHash: wantsHash)
         cancellation = read.cancellation
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         if let milliseconds = request.timeoutMilliseconds {
@@ -288,7 +292,7 @@ final class DataExchange: ValueStreamOwner {
                     answer.send(written, target, name)
                 case .failure(.stale) where request.ifMatch != nil:
                     // The client sees what there is by a read of its own, which the rules may refuse.
-                    exchange.read(target.path, request, database, principal, status: .preconditionFailed)
+                    exchange.read(target, request, database, principal, status: .preconditionFailed)
                 case .failure(let error): exchange.refuse(RESTRefusal(error))
                 }
             }

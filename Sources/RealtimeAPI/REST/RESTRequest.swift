@@ -83,7 +83,8 @@ extension RESTRequest {
         isShallow = parameters["shallow"] == "true"
         do throws(RealtimeQueryError) {
             let query = try RealtimeQuery(parameters: parameters.all, isShallow: isShallow)
-            self.query = query.isDefault ? nil : query
+            // Rules see an order, too.
+            self.query = query.isDefault && parameters["orderBy"] == nil ? nil : query
         } catch {
             throw RESTRefusal(.query(error))
         }
@@ -93,7 +94,8 @@ extension RESTRequest {
         case "silent": printing = .silent
         default: printing = .compact
         }
-        isStream = verb == .get && head.headers["Accept"].contains { $0.contains("text/event-stream") }
+        isStream =
+            verb == .get && head.method != .HEAD && head.headers["Accept"].contains { $0.contains("text/event-stream") }
         download = parameters["download"]
         callback = try Self.callback(parameters["callback"])
         timeoutMilliseconds = try Self.timeout(parameters["timeout"])

@@ -122,6 +122,7 @@ final class ValueStream: LoopListener, @unchecked Sendable {
             if push.target.isPriority { return }
             if case .merge(let changes) = push.change, changes.allSatisfy({ $0.target.isPriority }) { return }
         }
+        let push = push.narrowed
         var writer = JSONWriter(capacity: 64)
         writer.raw("{\"path\":")
         writer.string("/" + (push.target.relative(to: path) ?? push.target).string)

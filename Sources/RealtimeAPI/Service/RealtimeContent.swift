@@ -29,6 +29,8 @@ package struct RealtimeRead: Sendable {
         case value(RealtimeForm)
         /// A leaf as it is; of an object, `true` for each child.
         case shallow
+        /// The priority alone.
+        case priority
     }
 
     package var path: RealtimePath

@@ -21,6 +21,7 @@ package final class RealtimePush: Sendable {
         var plain: ByteBuffer?
         var tagged: (tag: Int64, bytes: ByteBuffer)?
         var data: [RealtimeForm: ByteBuffer] = [:]
+        var narrowed: RealtimePush?
     }
 
     private let frames = Mutex(Frames())
@@ -60,6 +61,37 @@ package final class RealtimePush: Sendable {
             frames.data[form] = bytes
             return bytes
         }
+    }
+
+    /// The place that all changes of a merge are below, with the changes as they are from there: a client of a stream knows only
+    /// the names of children.
+    var narrowed: RealtimePush {
+        frames.withLock { frames in
+            let narrowed = frames.narrowed ?? makeNarrowed()
+            if narrowed !== self { frames.narrowed = narrowed }
+            return narrowed
+        }
+    }
+
+    private func makeNarrowed() -> RealtimePush {
+        guard !target.isPriority, case .merge(let changes) = change, let first = changes.first else { return self }
+        var shared = first.target.path.depth
+        for change in changes {
+            let path = change.target.path
+            // A child's name is left, or that of the priority.
+            let own = change.target.isPriority ? path.depth : path.depth - 1
+            shared = min(shared, own, zip(first.target.path.keys, path.keys).prefix { $0 == $1 }.count)
+        }
+        guard shared > 0 else { return self }
+        let place = RealtimePath(unchecked: target.path.keys + first.target.path.keys.prefix(shared))
+        let below = changes.map { change in
+            RealtimeChange(
+                RealtimeTarget(
+                    RealtimePath(unchecked: Array(change.target.path.keys.dropFirst(shared))),
+                    isPriority: change.target.isPriority),
+                change.node)
+        }
+        return RealtimePush(RealtimeTarget(place), .merge(below))
     }
 
     /// The message in the protocol of WebSocket and long polling.

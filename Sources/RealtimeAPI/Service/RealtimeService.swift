@@ -75,8 +75,10 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - client: the session's connection, whose earlier writes come first; nil for one that has ended.
-    ///   - completion: called once all is done. What fails by the rules is skipped.
-    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void)
+    ///   - completion: called once all is done. What fails by the rules is skipped. Receives false if something couldn't be
+    ///     done yet: that is tried again.
+    func endSession(
+        _ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable (_ isDone: Bool) -> Void)
 
     /// The rules' source with its comments.
     func rulesSource() throws(RealtimeServiceError) -> RealtimeRulesSource

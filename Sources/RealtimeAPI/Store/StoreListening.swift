@@ -11,6 +11,8 @@ final class StoreListening: RealtimeListening {
         /// Ends the store's listener; nil until it has begun.
         var cancel: (@Sendable () -> Void)?
         var isEnded = false
+        /// How often it was decided whether it is allowed.
+        var decisions = 0
         /// What the client has, which may be large; nil once the listen has begun.
         var known: RealtimeListen.Known?
     }
@@ -104,9 +106,18 @@ final class StoreListening: RealtimeListening {
         authorize(completion)
     }
 
+    /// - Returns: the number of a new decision.
+    private func beginDecision() -> Int {
+        state.withLock { state in
+            state.decisions += 1
+            return state.decisions
+        }
+    }
+
     /// Decides again by the current rules.
     func authorize(_ completion: @escaping @Sendable () -> Void) {
         guard !isEnded else { return completion() }
+        let decision = beginDecision()
         let (access, observer, principal) = (database.access, database.observer, principal)
         let (listen, now) = (listen, database.shared.now())
         database.store.read(
@@ -115,7 +126,11 @@ final class StoreListening: RealtimeListening {
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
             },
             completion: { [self] result in
-                if case .failure(let failure) = result { end(RealtimeServiceError(failure, of: database.name)) }
+                // A later decision has been made by newer rules, or for the client that has signed in since.
+                let isNewest = state.withLock { $0.decisions == decision }
+                if isNewest, case .failure(let failure) = result {
+                    end(RealtimeServiceError(failure, of: database.name))
+                }
                 completion()
             })
     }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import Logging
 import RealtimeModel
@@ -18,8 +19,12 @@ extension StoreRealtimeDatabase {
         }
         switch request {
         case .cancel(let target):
-            store.cancelDisconnects(at: target.path, of: session, in: name, completion: finish)
+            store.cancelDisconnects(
+                at: target.path, of: session, in: name, caller: .clientCommit(caller(principal, client) ?? Self.admins),
+                completion: finish)
         case .write(let write):
+            // It is one step of the writer, which others wait for.
+            guard write.nodeCount <= Self.maxCommittedNodes else { return completion(.failure(.writeTooSlow)) }
             // Decided as if it happened now, without a trace.
             let request = commit(write, as: principal)
             store.check(request, of: writer(write, principal, client)) { [shared, name] result in
@@ -32,9 +37,12 @@ extension StoreRealtimeDatabase {
         }
     }
 
-    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
+    func endSession(
+        _ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable (_ isDone: Bool) -> Void
+    ) {
         store.runDisconnects(
             of: session, in: name, sequence: client?.writes, triggerLimits: settings.withLock { $0.triggerLimits },
+            caller: client.map { .clientCommit($0.address) } ?? .clientCommit(Self.admins),
             context: { OperationContext(auth: EventAuth(RealtimePrincipal(stored: $0.principal))) },
             check: { [self] disconnect in
                 guard let write = try? disconnect.write() else { return nil }
@@ -52,7 +60,7 @@ extension StoreRealtimeDatabase {
                         metadata: ["database.name": "\(name)", "error": "\(unavailable.message)"])
                     shared.unfinished.add(.init(namespace: name, session: session))
                 }
-                completion()
+                completion(unavailable == nil)
             })
     }
 }

@@ -3,6 +3,7 @@ import DocumentModel
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import StrictJSON
 
 extension StoreRealtimeDatabase {
     // MARK: Turns
@@ -105,10 +106,20 @@ extension StoreRealtimeDatabase {
                         case .value(let form):
                             rows = try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
                         case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
+                        case .priority:
+                            var writer = JSONWriter(capacity: 32)
+                            let leaf = try state.priority(at: read.path)?.leaf
+                            if let leaf { writer.realtime(leaf) } else { writer.null() }
+                            try receivePiece(writer.bytes)
                         }
                     }
                     try place.map { try store.nodes.add(from: state, rows: rows, bytes: bytes, at: $0) }
-                    let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : nil
+                    let hash =
+                        switch read.form {
+                        case _ where !read.wantsHash: String?.none
+                        case .priority: try state.hash(at: RealtimeTarget(read.path, isPriority: true))
+                        case .value, .shallow: try state.hash(at: read.path, matching: read.query)
+                        }
                     return .success(RealtimeReading(content, hash: hash))
                 } catch is TooLong {
                     return nil

@@ -115,9 +115,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     // MARK: Writes
 
     /// A value of more nodes is stored beside other commits, before its own.
-    private static let maxCommittedNodes = 20_000
+    static let maxCommittedNodes = 20_000
     /// What a client may write at once with server values, or at several places.
-    private static let maxUpdatedNodes = 200_000
+    private static let maxUpdatedNodes = 50_000
 
     func write(
         _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,

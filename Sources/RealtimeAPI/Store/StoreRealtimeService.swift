@@ -86,7 +86,7 @@ package final class StoreRealtimeService: RealtimeService {
     package func end(_ session: RealtimeDisconnectSession) async {
         guard let database = formerDatabase(session.namespace) else { return }
         await withCheckedContinuation { continuation in
-            database.endSession(session.session, of: nil) { continuation.resume() }
+            database.endSession(session.session, of: nil) { _ in continuation.resume() }
         }
     }
 

@@ -16,7 +16,8 @@ extension JSONWriter {
             realtime(leaf.priority.leaf)
             raw("}")
         case .object(let object):
-            if form.hasArrays, object.children.isArray {
+            // An array has no place for a priority.
+            if form.hasArrays, !form.hasPriorities || object.priority == nil, object.children.isArray {
                 realtimeArray(object.children, as: form)
             } else {
                 realtimeObject(object, as: form)

@@ -11,7 +11,7 @@ struct DisconnectRows {
         try all(in: KeyRange(prefix: DisconnectKey.prefix(namespace, session))).sorted { $0.key.order < $1.key.order }
     }
 
-    fileprivate func all(in range: KeyRange) throws -> [(key: DisconnectKey, row: RealtimeDisconnect)] {
+    private func all(in range: KeyRange) throws -> [(key: DisconnectKey, row: RealtimeDisconnect)] {
         var all: [(DisconnectKey, RealtimeDisconnect)] = []
         try storage.scan(.tree, range, reverse: false) { key, row in
             if let place = try? DisconnectKey(stored: key), let row = try? RealtimeDisconnect(stored: row, at: key) {
@@ -20,6 +20,32 @@ struct DisconnectRows {
             return true
         }
         return all
+    }
+
+    /// What is left of an update from which a path is taken.
+    struct Rest: Sendable {
+        var key: DisconnectKey
+        /// The row from which it was read.
+        var stored: [UInt8]
+        /// Nil if nothing is left.
+        var rest: RealtimeDisconnect?
+    }
+
+    /// What a path and all below it leave of the updates whose paths start above it: of those that have it.
+    func rests(without path: RealtimePath, of session: String, in namespace: String) throws -> [Rest] {
+        var rests: [Rest] = []
+        for depth in 0..<path.depth {
+            let range = DisconnectKey.range(of: .update, at: path.prefix(depth), namespace, session)
+            try storage.scan(.tree, range, reverse: false) { key, row in
+                guard let place = try? DisconnectKey(stored: key),
+                    let disconnect = try? RealtimeDisconnect(stored: row, at: key)
+                else { return true }
+                let rest = disconnect.without(path)
+                if rest != disconnect { rests.append(Rest(key: place, stored: row, rest: rest)) }
+                return true
+            }
+        }
+        return rests
     }
 
     func exists(_ key: DisconnectKey) throws -> Bool { try storage.get(.tree, key.stored) != nil }
@@ -94,24 +120,23 @@ struct DisconnectEditor {
     }
 
     /// Removes what is registered for a path and all below it.
-    mutating func remove(at path: RealtimePath) throws {
+    ///
+    /// - Parameter rests: what that leaves of updates.
+    /// - Returns: false if one of these has changed; then nothing was done.
+    mutating func remove(at path: RealtimePath, _ rests: [DisconnectRows.Rest]) throws -> Bool {
+        for rest in rests where try storage.get(.tree, rest.key.stored) != rest.stored { return false }
         for operation in [RealtimeDisconnect.Operation.set, .update] {
             try remove(try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session)))
         }
-        // Updates whose paths start above it.
-        for depth in 0..<path.depth {
-            let range = DisconnectKey.range(of: .update, at: path.prefix(depth), namespace, session)
-            for (key, disconnect) in try DisconnectRows(storage: storage).all(in: range) {
-                let rest = disconnect.without(path)
-                if rest == disconnect { continue }
-                try remove(key)
-                guard let rest else { continue }
-                let stored = rest.stored(at: key.stored)
-                try storage.put(.tree, key.stored, stored)
-                row.count += 1
-                row.bytes += stored.count
-            }
+        for rest in rests {
+            try remove(rest.key)
+            guard let disconnect = rest.rest else { continue }
+            let stored = disconnect.stored(at: rest.key.stored)
+            try storage.put(.tree, rest.key.stored, stored)
+            row.count += 1
+            row.bytes += stored.count
         }
+        return true
     }
 
     mutating func remove(_ key: DisconnectKey) throws {

@@ -1,4 +1,4 @@
-import CommitPipeline
+package import CommitPipeline
 package import DocumentModel
 package import RealtimeModel
 import Synchronization
@@ -25,19 +25,32 @@ extension RealtimeStore {
         }
     }
 
-    /// Forgets what a client has registered for a path and all below it.
+    /// Forgets what a client has registered for a path and all below it. Its registrations before have been answered.
+    ///
+    /// What is left of updates is read from their text beside the writer, since that takes as long as they are large.
+    ///
+    /// - Parameter caller: whose turn that waits for.
     package func cancelDisconnects(
-        at path: RealtimePath, of session: String, in namespace: String, sequence: RealtimeWriteSequence? = nil,
+        at path: RealtimePath, of session: String, in namespace: String, caller: ReadCaller? = nil,
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
-        inTurn(of: sequence) { [self] in
-            change(
-                { _, storage in
+        read(in: namespace, of: caller, isAnsweredAtOnce: { true }) { state in
+            try DisconnectRows(storage: state.rows.storage).rests(without: path, of: session, in: namespace)
+        } completion: { [self] result in
+            switch result {
+            case .failure(let failure): completion(.failure(failure))
+            case .success(let rests):
+                change({ _, storage in
                     var editor = try DisconnectEditor(session, in: namespace, on: storage)
-                    try editor.remove(at: path)
+                    guard try editor.remove(at: path, rests) else { return false }
                     try editor.finish()
-                },
-                completion: completion)
+                    return true
+                }) { [self] (result: Result<Bool, RealtimeFailure>) in
+                    // Some were performed meanwhile.
+                    guard case .success(false) = result else { return completion(result.map { _ in }) }
+                    cancelDisconnects(at: path, of: session, in: namespace, caller: caller, completion: completion)
+                }
+            }
         }
     }
 
@@ -52,13 +65,14 @@ extension RealtimeStore {
     /// - Parameters:
     ///   - sequence: the connection's, if it had one: what it has sent before comes first.
     ///   - triggerLimits: what the events of each may be.
+    ///   - caller: whose turn the checks of large ones wait for.
     ///   - context: makes the context of a registration's commit.
     ///   - check: makes the check of a registration's write; nil for an admin's. What is refused is removed too.
     ///   - completion: receives, for each registration, the failure if it wasn't written. One that failed as
     ///     unavailable is still registered.
     package func runDisconnects(
         of session: String, in namespace: String, sequence: RealtimeWriteSequence? = nil,
-        triggerLimits: TriggerLimits = .strict,
+        triggerLimits: TriggerLimits = .strict, caller: ReadCaller? = nil,
         context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext = { _ in OperationContext() },
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
@@ -73,7 +87,8 @@ extension RealtimeStore {
                 case .failure(let failure): completion(.failure(failure))
                 case .success(let registrations):
                     DisconnectRun(
-                        self, registrations, triggerLimits, context: context, check: check, completion: completion
+                        self, registrations, triggerLimits, caller, context: context, check: check,
+                        completion: completion
                     ).next()
                 }
             }
@@ -97,6 +112,7 @@ private final class DisconnectRun: Sendable {
     private let store: RealtimeStore
     private let registrations: [Registration]
     private let triggerLimits: TriggerLimits
+    private let caller: ReadCaller?
     private let context: @Sendable (RealtimeDisconnect) -> OperationContext
     private let check: @Sendable (RealtimeDisconnect) -> RealtimeCheck?
     private let completion: @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
@@ -105,13 +121,14 @@ private final class DisconnectRun: Sendable {
 
     init(
         _ store: RealtimeStore, _ registrations: [Registration], _ triggerLimits: TriggerLimits,
-        context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext,
+        _ caller: ReadCaller?, context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext,
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     ) {
         self.store = store
         self.registrations = registrations
         self.triggerLimits = triggerLimits
+        self.caller = caller
         self.context = context
         self.check = check
         self.completion = completion
@@ -133,7 +150,7 @@ private final class DisconnectRun: Sendable {
             // It can never be written, and is removed.
             invalid = RealtimeFailure(from: error)
         }
-        store.commit(request, in: context(disconnect)) { [self, invalid] result in
+        store.commit(request, in: context(disconnect), of: caller) { [self, invalid] result in
             switch result {
             case .success: note(invalid)
             case .failure(let failure) where failure.code == .unavailable:

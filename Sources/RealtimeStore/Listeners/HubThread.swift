@@ -281,7 +281,8 @@ final class HubThread: @unchecked Sendable {
                 var states: [String: QueryState] = [:]
                 func state(of namespace: String) -> QueryState {
                     let known = states[namespace]
-                    let state = known ?? QueryState(self.state(of: namespace, catalog.namespaces[namespace], in: snapshot))
+                    let state =
+                        known ?? QueryState(self.state(of: namespace, catalog.namespaces[namespace], in: snapshot))
                     states[namespace] = state
                     return state
                 }

@@ -51,7 +51,7 @@ extension RealtimeStore {
         at path: RealtimePath, in namespace: String, progress: @escaping (Int) throws(RealtimeFailure) -> Void,
         reading read: (inout StagingRows) throws -> Void
     ) throws -> StagedValue? {
-        try waitForBackgroundWork()
+        try waitForRoom(in: namespace)
         // The caller may have left meanwhile.
         try progress(0)
         let hold = StagedHold()
@@ -102,12 +102,11 @@ extension RealtimeStore {
         return Set(indexes.map(\.number))
     }
 
-    /// Waits until the rows that are in no tree any more are removed, so that a client that writes one large value after
-    /// the other doesn't fill the disk.
-    private func waitForBackgroundWork() throws(RealtimeFailure) {
+    /// Waits until most of the rows that are in no tree of the namespace any more are removed.
+    private func waitForRoom(in namespace: String) throws(RealtimeFailure) {
         try wait { completion in
             change({ kind, _ in
-                kind.whenSettled { failure in completion(failure.map { .failure($0) } ?? .success(())) }
+                kind.whenRoom(in: namespace) { failure in completion(failure.map { .failure($0) } ?? .success(())) }
             }) { result in if case .failure(let failure) = result { completion(.failure(failure)) } }
         }
     }

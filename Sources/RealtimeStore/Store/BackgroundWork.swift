@@ -37,6 +37,11 @@ struct BackgroundWork {
 
     var isDone: Bool { unsettled.isEmpty }
 
+    /// The garbage of the namespace whose turn it is.
+    func garbage(in catalog: RealtimeCatalog) -> Int {
+        unsettled.first.flatMap { catalog.namespaces[$0]?.layout.garbage.count } ?? 0
+    }
+
     /// How long the writer may wait for other work; nil for any time.
     var pause: Duration? { isDone ? nil : isStuck ? .seconds(1) : .zero }
 

@@ -20,6 +20,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private var background = BackgroundWork()
     /// Called once no background work is left.
     private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
+    /// Called once a namespace has little garbage.
+    private var roomWaiters: [(namespace: String, completion: @Sendable (RealtimeFailure?) -> Void)] = []
+    /// So many subtrees of a namespace may wait to be removed before another large value is stored.
+    private static let maxGarbage = 16
 
     /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
     init(
@@ -168,8 +172,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     func start() throws { try hub.start() }
 
     func refuseAll(_ error: DocumentError) {
-        for waiter in waiters { waiter(RealtimeFailure(from: error)) }
+        fail(waiters: RealtimeFailure(from: error))
+    }
+
+    private func fail(waiters error: RealtimeFailure) {
+        for waiter in waiters { waiter(error) }
+        for waiter in roomWaiters { waiter.completion(error) }
         waiters = []
+        roomWaiters = []
     }
 
     func shutDown() async {
@@ -180,10 +190,23 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// Calls back once no background work is left, or with the reason why it doesn't go on.
     func whenSettled(_ completion: @escaping @Sendable (RealtimeFailure?) -> Void) { waiters.append(completion) }
 
+    /// Calls back once a namespace has little garbage, or with the reason why that isn't removed: so a client that writes one
+    /// large value after the other doesn't fill the disk.
+    func whenRoom(in namespace: String, _ completion: @escaping @Sendable (RealtimeFailure?) -> Void) {
+        if garbage(of: namespace) <= Self.maxGarbage { return completion(nil) }
+        roomWaiters.append((namespace, completion))
+    }
+
+    private func garbage(of namespace: String) -> Int {
+        catalog.namespaces[namespace]?.layout.garbage.count { !background.holds($0.tree) } ?? 0
+    }
+
     // MARK: Batches
 
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
-        let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows
+        // The more waits, the more is removed beside commits.
+        let backlog = 1 + min(background.garbage(in: catalog) / 4, 7)
+        let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * backlog
         // A copy: what the step changes in the catalog is looked at again.
         var work = background
         try work.step(self, storage, atMost: rows)
@@ -200,6 +223,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         durable = catalog
         nodes.committed(version)
         publish(upTo: version, nil)
+        for waiter in roomWaiters where garbage(of: waiter.namespace) <= Self.maxGarbage { waiter.completion(nil) }
+        roomWaiters.removeAll { garbage(of: $0.namespace) <= Self.maxGarbage }
         guard background.isDone else { return }
         for waiter in waiters { waiter(nil) }
         waiters = []
@@ -214,8 +239,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
-        for waiter in waiters { waiter(RealtimeFailure(from: error)) }
-        waiters = []
+        fail(waiters: RealtimeFailure(from: error))
     }
 
     var pause: Duration? { background.pause }

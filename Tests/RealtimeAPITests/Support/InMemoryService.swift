@@ -103,6 +103,9 @@ final class InMemoryDatabase: RealtimeDatabase {
         switch read.form {
         case .shallow: writer.realtimeShallow(node)
         case .value(let form): writer.realtime(node, as: form)
+        case .priority:
+            node = node?.priority.map { RealtimeNode($0.leaf) }
+            writer.realtime(node, as: .plain)
         }
         let hash = read.wantsHash ? node.hash : nil
         return .success(RealtimeReading(content(writer.bytes, read.countsUnits), hash: hash))
@@ -299,12 +302,14 @@ final class InMemoryDatabase: RealtimeDatabase {
         }
     }
 
-    func endSession(_ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable () -> Void) {
+    func endSession(
+        _ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable (_ isDone: Bool) -> Void
+    ) {
         state.withLock { state in
             for registration in state.registrations.removeValue(forKey: session) ?? [] {
                 _ = commit(registration.write, RealtimeWriteOptions(), registration.principal, &state)
             }
-            notifier.async(execute: completion)
+            notifier.async { completion(true) }
         }
     }
 

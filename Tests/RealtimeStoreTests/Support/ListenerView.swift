@@ -26,10 +26,13 @@ final class ListenerView: Sendable {
 
     /// Returns once the listener has begun.
     ///
-    /// - Parameter meanwhile: runs on the reader's thread, after the initial data were read.
+    /// - Parameters:
+    ///   - meanwhile: runs on the reader's thread, after the initial data were read.
+    ///   - received: called with each push.
     init(
         _ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil, of caller: ReadCaller? = nil,
-        meanwhile: @escaping @Sendable () -> Void = {}
+        meanwhile: @escaping @Sendable () -> Void = {},
+        received: @escaping @Sendable (RealtimePush) -> Void = { _ in }
     ) async {
         self.path = path
         self.query = query
@@ -52,7 +55,10 @@ final class ListenerView: Sendable {
                     }
                     continuation.resume()
                 },
-                receive: { [self] push in state.withLock { $0.take(push) } },
+                receive: { [self] push in
+                    state.withLock { $0.take(push) }
+                    received(push)
+                },
                 failed: { [self] failure in state.withLock { $0.failure = failure } })
             self.listener.withLock { $0 = listener }
         }

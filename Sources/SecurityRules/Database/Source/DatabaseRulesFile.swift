@@ -31,7 +31,8 @@ struct DatabaseRulesFile {
         var result: [UInt8] = []
         result.reserveCapacity(source.count)
         var isInString = false
-        var place = 0
+        // A byte order mark is none of JSON.
+        var place = source.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         while place < source.count {
             let byte = source[place]
             let next = place + 1 < source.count ? source[place + 1] : 0
@@ -61,7 +62,8 @@ struct DatabaseRulesFile {
                 place += 2
             } else {
                 isInString = byte == UInt8(ascii: "\"")
-                result.append(byte)
+                // The file may have vertical tabs and form feeds between its tokens.
+                result.append(byte == 0x0B || byte == 0x0C ? UInt8(ascii: " ") : byte)
             }
         }
         return String(decoding: result, as: UTF8.self)

@@ -300,7 +300,7 @@ final class SlowDatabase: RealtimeDatabase {
     /// Ends the listen that began first.
     func endListen(_ error: RealtimeServiceError) { listeners.withLock { $0.removeFirst() }.receive(.ended(error)) }
 
-    func tellListeners(_ event: RealtimeListenEvent) {
+    func notifyListeners(_ event: RealtimeListenEvent) {
         for listener in listeners.withLock({ $0 }) { listener.receive(event) }
     }
 

@@ -63,13 +63,13 @@ import Testing
                 connection.begin(transport)
                 connection.receive(.request(number: 1, .listen(ListenKey(path: .root), nil)), bytes: 100)
             }
-            database.tellListeners(.began(RealtimeListenStart(.unchanged)))
+            database.notifyListeners(.began(RealtimeListenStart(.unchanged)))
             eventLoop.run()
             eventLoop.advanceTime(by: .seconds(1))
         }
 
         func push(_ name: String) {
-            database.tellListeners(.push(RealtimePush(RealtimePath.root, .put(RealtimeNode(.string(name))))))
+            database.notifyListeners(.push(RealtimePush(RealtimePath.root, .put(RealtimeNode(.string(name))))))
             eventLoop.run()
         }
 
@@ -117,7 +117,7 @@ import Testing
             .request(number: 2, .write(.set(RealtimeTarget(.root), RealtimeWriteValue(nil), ifHash: nil))), bytes: 100)
         listeners.push("a")
         _ = listeners.read()
-        listeners.database.tellListeners(.push(RealtimePush(RealtimePath.root, .put(RealtimeNode(.string("b"))))))
+        listeners.database.notifyListeners(.push(RealtimePush(RealtimePath.root, .put(RealtimeNode(.string("b"))))))
         listeners.database.answerWrite()
         listeners.eventLoop.run()
         var expected = Array(repeating: [String](), count: 9)

@@ -23,7 +23,7 @@ struct RequestReader {
         case "q": .listen(try listenKey(), known())
         case "n": .unlisten(try listenKey())
         case "g": .get(try path(), try query())
-        case "p": .write(.set(try target(), try value(), ifHash: body.string("h")))
+        case "p": .write(.set(try target(), try value(), ifHash: try hash()))
         case "m": .write(.update(try update()))
         case "o": .onDisconnect(.write(.set(try target(), try value())))
         case "om": .onDisconnect(.write(.update(try update())))
@@ -75,6 +75,15 @@ struct RequestReader {
         } catch {
             throw .invalid(error)
         }
+    }
+
+    /// The hash on whose condition a value is set. One that can't be read is no reason to set it without.
+    private func hash() throws(RealtimeServiceError) -> String? {
+        let json: JSONValue?
+        do throws(JSONError) { json = try body.value("h") } catch { throw .failed("The hash is not a string.") }
+        guard let json, !json.isNull else { return nil }
+        guard let hash = json.stringValue else { throw .failed("The hash is not a string.") }
+        return hash
     }
 
     // MARK: Listens

@@ -117,7 +117,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     /// A value of more nodes is stored beside other commits, before its own.
     static let maxCommittedNodes = 20_000
     /// What a client may write at once with server values, or at several places.
-    private static let maxUpdatedNodes = 50_000
+    private static let maxUpdatedNodes = 100_000
 
     func write(
         _ write: RealtimeWrite, _ options: RealtimeWriteOptions, as principal: RealtimePrincipal,

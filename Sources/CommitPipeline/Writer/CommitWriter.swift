@@ -121,9 +121,10 @@ final class CommitWriter: @unchecked Sendable {
         versions.keep()
         history = batch.history
         generations = generations.updated(by: kinds)
-        for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
-        if let version = batch.lastLogged { pipeline.signal.publish(version) }
+        // Before the kinds: a kind may hand answers to a thread of its own.
         batch.outbox.publish(to: pipeline.outbox)
+        if let version = batch.lastLogged { pipeline.signal.publish(version) }
+        for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
         batch.answer(nil)
     }
 

@@ -49,11 +49,15 @@ final class RealtimeConnection: @unchecked Sendable {
     private enum End {
         case open
         /// The session's end waits for registrations that are under way: they would never be performed.
-        case closing(registrations: Int, waiting: [@Sendable () -> Void])
+        case closing(registrations: Int, waiting: [@Sendable (_ isDone: Bool) -> Void])
         case closed
     }
 
     private var registrations = 0
+    /// How often the end of the client's former session was tried.
+    private var formerAttempts = 0
+    /// About four seconds. Then the client goes on, and what is left is done later.
+    private static let maxFormerAttempts = 4
     private var story: SessionStory
 
     init(
@@ -102,10 +106,13 @@ final class RealtimeConnection: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - reason: for the log.
-    ///   - completion: called, on any thread, once all is done that was registered for this moment.
-    func finish(_ reason: String = "the client has left", _ completion: @escaping @Sendable () -> Void = {}) {
+    ///   - completion: called, on any thread, once all is done that was registered for this moment. Receives false if something
+    ///     couldn't be done yet.
+    func finish(
+        _ reason: String = "the client has left", _ completion: @escaping @Sendable (_ isDone: Bool) -> Void = { _ in }
+    ) {
         switch end {
-        case .closed: database.endSession(key.session, of: nil) { _ in completion() }
+        case .closed: database.endSession(key.session, of: nil, completion)
         case .closing(let registrations, let waiting):
             end = .closing(registrations: registrations, waiting: waiting + [completion])
         case .open:
@@ -129,10 +136,10 @@ final class RealtimeConnection: @unchecked Sendable {
     private func endIfReady() {
         guard case .closing(0, let waiting) = end else { return }
         end = .closed
-        database.endSession(key.session, of: client) { [key, story, sessions = loop.parts.sessions] _ in
+        database.endSession(key.session, of: client) { [key, story, sessions = loop.parts.sessions] isDone in
             story.finished()
             sessions.remove(key)
-            for completion in waiting { completion() }
+            for completion in waiting { completion(isDone) }
         }
     }
 
@@ -231,15 +238,17 @@ final class RealtimeConnection: @unchecked Sendable {
                 }
             }
         case .endFormerSession(let former):
-            let done: @Sendable () -> Void = { [self] in queue.post { self.answered(id, .done) } }
+            // What the client writes must not come before what its former session has left, except for a time.
+            let done: @Sendable (Bool) -> Void = { [self] isDone in
+                queue.post { [self] in
+                    formerAttempts += 1
+                    let mayWait = !isDone && formerAttempts < Self.maxFormerAttempts
+                    answered(id, mayWait ? .failure(.unavailable("the former session has not ended yet")) : .done)
+                }
+            }
             let former = RealtimeSessions.Key(database: key.database, session: former)
             guard let connection = loop.parts.sessions[former], connection !== self else {
-                // What it writes must not come before what its former session has left.
-                return database.endSession(former.session, of: nil) { [self] isDone in
-                    let answer: RequestAnswer =
-                        isDone ? .done : .failure(.unavailable("the former session has not ended yet"))
-                    queue.post { self.answered(id, answer) }
-                }
+                return database.endSession(former.session, of: nil, done)
             }
             connection.queue.post { connection.disconnect(done) }
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .listen,
@@ -275,7 +284,7 @@ final class RealtimeConnection: @unchecked Sendable {
     }
 
     /// The client has come back with another connection, or the port stops.
-    func disconnect(_ completion: @escaping @Sendable () -> Void) {
+    func disconnect(_ completion: @escaping @Sendable (_ isDone: Bool) -> Void) {
         transport?.abort()
         finish("it has come back, or the port stops", completion)
     }

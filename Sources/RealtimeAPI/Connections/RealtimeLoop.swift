@@ -180,7 +180,7 @@ final class RealtimeLoop: @unchecked Sendable {
 
     /// Ends all connections and sessions.
     func closeAll() {
-        for session in parts.sessions.all where session.loop === self { session.disconnect {} }
+        for session in parts.sessions.all where session.loop === self { session.disconnect { _ in } }
         for socket in Array(sockets.values) { socket.abort() }
         for connection in Array(requests.values) { connection.abort() }
     }

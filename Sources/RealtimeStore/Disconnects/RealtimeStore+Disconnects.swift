@@ -29,9 +29,11 @@ extension RealtimeStore {
     ///
     /// What is left of updates is read from their text beside the writer, since that takes as long as they are large.
     ///
-    /// - Parameter caller: whose turn that waits for.
+    /// - Parameters:
+    ///   - caller: whose turn that waits for.
+    ///   - attempts: how often it is tried while registrations are performed meanwhile.
     package func cancelDisconnects(
-        at path: RealtimePath, of session: String, in namespace: String, caller: ReadCaller? = nil,
+        at path: RealtimePath, of session: String, in namespace: String, caller: ReadCaller? = nil, attempts: Int = 3,
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
         read(in: namespace, of: caller, isAnsweredAtOnce: { true }) { state in
@@ -48,7 +50,12 @@ extension RealtimeStore {
                 }) { [self] (result: Result<Bool, RealtimeFailure>) in
                     // Some were performed meanwhile.
                     guard case .success(false) = result else { return completion(result.map { _ in }) }
-                    cancelDisconnects(at: path, of: session, in: namespace, caller: caller, completion: completion)
+                    guard attempts > 1 else {
+                        return completion(.failure(RealtimeFailure(.unavailable, "registrations are being performed")))
+                    }
+                    cancelDisconnects(
+                        at: path, of: session, in: namespace, caller: caller, attempts: attempts - 1,
+                        completion: completion)
                 }
             }
         }

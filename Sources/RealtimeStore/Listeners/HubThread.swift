@@ -20,7 +20,10 @@ final class HubThread: @unchecked Sendable {
     /// The commits in the backlog, and the version up to which all have come.
     private var later = IndexedQueue<RealtimeCommitFeed>()
     private var arrived: Int64
-    /// If more commits are to come, queries are brought up to date with them at once: else the thread would fall behind.
+    /// The versions of the namespaces whose windows have commits that are to come.
+    private var ahead: [String: Int64] = [:]
+    /// If more commits are to come, or more of their rows, windows are brought up to date with them at once: else the thread
+    /// would fall behind.
     private static let maxUndone = 256
     private var cores: [UInt64: ListenerCore] = [:]
     private var trees: [String: ListenerTree] = [:]
@@ -149,6 +152,7 @@ final class HubThread: @unchecked Sendable {
 
     private func reach(_ version: Int64) {
         position = max(position, version)
+        if !ahead.isEmpty { ahead = ahead.filter { $0.value > position } }
         _ = releaseWaiting()
     }
 
@@ -176,7 +180,17 @@ final class HubThread: @unchecked Sendable {
         let place = tree.makePlace(core.path)
         guard let query = core.query else { return place.listeners[core.id] = core }
         // On its own until it has begun.
-        place.add(QueryGroup(core, query))
+        let group = QueryGroup(core, query)
+        place.add(group)
+        // What others have already is skipped when it comes.
+        for commit in later.positions.compactMap({ later[$0] })
+        where commit.namespace == core.namespace && commit.version <= ahead[core.namespace] ?? .min {
+            for applied in commit.changes {
+                tree.visit(applied) { changed, change in
+                    if changed === place { group.add(change, version: commit.version) }
+                }
+            }
+        }
     }
 
     private func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
@@ -260,10 +274,8 @@ final class HubThread: @unchecked Sendable {
                 let push = RealtimePush(at: place.path, changes, version: commit.version)
                 for listener in place.listeners.values { listener.push(push) }
             }
-            for (key, group) in place.groups {
-                for change in changes { group.add(change, version: commit.version) }
-                if !group.isReading { outdated[key] = (commit.namespace, group) }
-            }
+            guard commit.version > ahead[commit.namespace] ?? .min else { continue }
+            for change in changes { add(change, of: commit, toWindowsAt: place) }
         }
     }
 
@@ -276,13 +288,17 @@ final class HubThread: @unchecked Sendable {
             try session.read { snapshot in
                 guard gather(upTo: snapshot.version) else { return }
                 let catalog = try catalogs.catalog(of: snapshot)
+                for namespace in Set(outdated.values.map(\.namespace))
+                where undone(in: namespace, catalog.generation, upTo: snapshot.version) == nil {
+                    bringWindows(of: namespace, upTo: snapshot.version)
+                }
                 let (groups, places) = (outdated, outdatedPlaces.takeAll())
                 outdated = [:]
                 var states: [String: QueryState] = [:]
                 func state(of namespace: String) -> QueryState {
                     let known = states[namespace]
                     let state =
-                        known ?? QueryState(self.state(of: namespace, catalog.namespaces[namespace], in: snapshot))
+                        known ?? QueryState(self.state(of: namespace, catalog, in: snapshot))
                     states[namespace] = state
                     return state
                 }
@@ -302,25 +318,70 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    /// A namespace at the position. If a commit that is to come can't be undone, it is in the state already.
-    private func state(
-        of namespace: String, _ record: NamespaceRecord?, in snapshot: Snapshot
-    ) -> RealtimeSnapshot {
-        let whole = RealtimeSnapshot(record, in: snapshot, limits: limits)
-        guard !later.isEmpty, later.count <= Self.maxUndone else { return whole }
+    // MARK: Commits that are to come
+
+    /// The version that the windows of a namespace have.
+    private func windowVersion(of namespace: String) -> Int64 { max(position, ahead[namespace] ?? position) }
+
+    /// The commits that a snapshot has and the windows of a namespace don't, the newest first.
+    private func commits(of namespace: String, upTo version: Int64) -> [RealtimeCommitFeed] {
+        let known = windowVersion(of: namespace)
+        return later.positions.reversed().compactMap { place in
+            later[place].flatMap { commit in
+                commit.namespace == namespace && commit.version > known && commit.version <= version ? commit : nil
+            }
+        }
+    }
+
+    /// What undoes the commits that a snapshot has and the windows of a namespace don't.
+    ///
+    /// - Returns: nil if they can't be undone, or if there are many.
+    private func undone(in namespace: String, _ generation: Int64, upTo version: Int64) -> RowChanges? {
+        guard later.count <= Self.maxUndone else { return nil }
         let undone = RowChanges()
-        for position in later.positions.reversed() {
-            guard let commit = later[position], commit.version <= snapshot.version, commit.namespace == namespace
-            else { continue }
-            guard let before = commit.before else { return whole }
+        for commit in commits(of: namespace, upTo: version) {
+            // With other namespaces, its rows may be elsewhere, and have other indexes.
+            guard let before = commit.before, commit.generation == generation,
+                undone.count + before.count <= Self.maxUndone
+            else { return nil }
             for (path, row) in before {
                 if let row { undone.put(path, row, isStructural: true) } else { undone.delete(path) }
             }
         }
-        guard !undone.isEmpty else { return whole }
+        return undone
+    }
+
+    /// Adds what is to come, up to a snapshot, to the windows of a namespace. They are skipped when it comes.
+    private func bringWindows(of namespace: String, upTo version: Int64) {
+        let commits = commits(of: namespace, upTo: version)
+        ahead[namespace] = version
+        guard let tree = trees[namespace] else { return }
+        for commit in commits.reversed() {
+            for applied in commit.changes {
+                tree.visit(applied) { place, change in add(change, of: commit, toWindowsAt: place) }
+            }
+        }
+    }
+
+    private func add(_ change: RealtimeChange, of commit: RealtimeCommitFeed, toWindowsAt place: ListenerTree.Place) {
+        for (key, group) in place.groups {
+            group.add(change, version: commit.version)
+            if !group.isReading { outdated[key] = (commit.namespace, group) }
+        }
+    }
+
+    /// A namespace in the state that its windows are to have.
+    private func state(
+        of namespace: String, _ catalog: RealtimeCatalog, in snapshot: Snapshot
+    ) -> RealtimeSnapshot {
+        let record = catalog.namespaces[namespace]
+        guard let undone = undone(in: namespace, catalog.generation, upTo: snapshot.version), !undone.isEmpty else {
+            return RealtimeSnapshot(record, in: snapshot, limits: limits)
+        }
         let rows = TreeRows(
             storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0), changes: undone)
-        return RealtimeSnapshot(rows, indexes: record?.indexes ?? [], limits: limits, version: position)
+        return RealtimeSnapshot(
+            rows, indexes: record?.indexes ?? [], limits: limits, version: windowVersion(of: namespace))
     }
 
     /// Sends listeners all that is at their path. If that is too large for one push, or if too much was read for others

@@ -39,4 +39,6 @@ struct RealtimeCommitFeed: Sendable {
     var changes: [RealtimeAppliedChange]
     /// What the changed rows were before, by their paths in bytes; nil if that isn't known.
     var before: [(path: [UInt8], row: [UInt8]?)]?
+    /// That of the namespaces at the commit.
+    var generation: Int64
 }

@@ -30,7 +30,7 @@ struct StaleTurns {
         var written: [Answer] = []
         /// The connections that have, and their next writes.
         var writers: Set<RetryingClient.ID> = []
-        var held: [Answer] = []
+        var held: [(client: RetryingClient.ID, proceed: Answer)] = []
     }
 
     private var queues: [Place: Queue] = [:]
@@ -59,13 +59,12 @@ struct StaleTurns {
         let released = own.flatMap { next($0, at: now) }
         if let stale { return released + isStale(stale, of: client, at: now, answer) }
         guard own.isEmpty, let busy = places.first(where: { queues[$0] != nil }) else { return released + [answer] }
-        switch client.id {
-        case .invocation: queues[busy]?.written.append(answer)
-        case .connection:
-            queues[busy]?.writers.insert(client.id)
-            return released + [answer]
+        guard case .connection = client.id else {
+            queues[busy]?.written.append(answer)
+            return released
         }
-        return released
+        queues[busy]?.writers.insert(client.id)
+        return released + [answer]
     }
 
     /// Called before a conditional write is decided.
@@ -75,7 +74,7 @@ struct StaleTurns {
         _ client: RetryingClient.ID, to place: Place, _ proceed: @escaping Answer
     ) -> Answer? {
         guard let queue = queues[place], queue.client != client, queue.writers.contains(client) else { return proceed }
-        queues[place]?.held.append(proceed)
+        queues[place]?.held.append((client, proceed))
         return nil
     }
 
@@ -115,20 +114,25 @@ struct StaleTurns {
     /// - Returns: the answers that are due.
     mutating func removeAll() -> [Answer] {
         defer { queues = [:] }
-        return queues.values.flatMap { $0.written + $0.held + $0.waiting.flatMap(\.answers) }
+        return queues.values.flatMap { $0.written + $0.held.map(\.proceed) + $0.waiting.flatMap(\.answers) }
     }
 
     private mutating func next(_ place: Place, at now: Duration) -> [Answer] {
         guard var queue = queues.removeValue(forKey: place) else { return [] }
-        var due = queue.written + queue.held
+        var due = queue.written
         queue.written = []
-        queue.writers = []
-        queue.held = []
         // A turn of a client that has left would last until its limit.
         let next = queue.waiting.firstIndex { !$0.client.hasLeft() } ?? queue.waiting.count
         for (_, answers) in queue.waiting.prefix(next) { due += answers }
         queue.waiting.removeFirst(next)
-        guard !queue.waiting.isEmpty else { return due }
+        guard !queue.waiting.isEmpty else { return due + queue.held.map(\.proceed) }
+        // One write of each connection: with several it would be faster than the client whose turn it is.
+        var released: Set<RetryingClient.ID> = []
+        let held = queue.held
+        queue.held = held.filter { !released.insert($0.client).inserted }
+        released = []
+        due += held.filter { released.insert($0.client).inserted }.map(\.proceed)
+        queue.writers = Set(queue.held.map(\.client))
         let (client, answers) = queue.waiting.removeFirst()
         queue.client = client.id
         queue.deadline = now + limit

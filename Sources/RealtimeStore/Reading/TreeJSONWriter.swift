@@ -56,7 +56,7 @@ struct TreeJSONWriter {
     /// Begins the innermost open object, or the node itself.
     private mutating func begin(_ isArray: (RealtimePath) throws -> Bool, first child: RealtimeKey) throws {
         // Looking at the last child costs a search in the store.
-        let mayBeArray = form.hasArrays && child.arrayIndex != nil
+        let mayBeArray = form.hasArrays && child.arrayIndex != nil && priorities[open.count] == nil
         let isArray = mayBeArray ? try isArray(RealtimePath(unchecked: open)) : false
         containers.append(Container(isArray: isArray, priority: priorities[open.count]))
         writer.raw(isArray ? "[" : "{")

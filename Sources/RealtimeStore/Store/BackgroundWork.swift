@@ -11,6 +11,8 @@ struct BackgroundWork {
 
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
+    /// The one that somebody waits for.
+    private var preferred: String?
     /// Trees whose rows are garbage unless a write puts them into place, and that it still may (`StagedValue`).
     private var held: [UInt32: StagedHold] = [:]
     /// Whether the last batch has failed.
@@ -39,8 +41,12 @@ struct BackgroundWork {
 
     /// The garbage of the namespace whose turn it is.
     func garbage(in catalog: RealtimeCatalog) -> Int {
-        unsettled.first.flatMap { catalog.namespaces[$0]?.layout.garbage.count } ?? 0
+        next.flatMap { catalog.namespaces[$0]?.layout.garbage.count } ?? 0
     }
+
+    mutating func prefer(_ namespace: String?) { preferred = namespace }
+
+    private var next: String? { preferred.flatMap { unsettled.contains($0) ? $0 : nil } ?? unsettled.first }
 
     /// How long the writer may wait for other work; nil for any time.
     var pause: Duration? { isDone ? nil : isStuck ? .seconds(1) : .zero }
@@ -48,7 +54,7 @@ struct BackgroundWork {
     /// Does some of the work.
     mutating func step(_ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int) throws {
         isStuck = false
-        guard let namespace = unsettled.first else { return }
+        guard let namespace = next else { return }
         guard let record = try? kind.record(of: namespace) else {
             unsettled.remove(namespace)
             return

@@ -17,6 +17,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private(set) var recent: RecentRows
     /// The open batch's commits, and the answers to their callers, in their order.
     private var feed: [FeedItem] = []
+    /// The answers of the last batch that are given at once.
+    private var direct: [() -> Void] = []
     private var background = BackgroundWork()
     /// Called once no background work is left.
     private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
@@ -94,9 +96,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         {
             before = []
         }
+        var undoneBytes = 0
         for change in changes.all {
             let key = TreeKey.stored(change.path, inTree: layout.tree(of: change.path))
-            if before != nil { before?.append((change.path, try storage.get(.tree, key))) }
+            if before != nil {
+                let row = try storage.get(.tree, key)
+                undoneBytes += change.path.count + (row?.count ?? 0)
+                if undoneBytes > Self.maxUndoneBytes { before = nil } else { before?.append((change.path, row)) }
+            }
             if let row = change.row { try storage.put(.tree, key, row) } else { try storage.delete(.tree, key) }
         }
         return before
@@ -116,7 +123,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         recent.append(rows, in: namespace, version: version)
         nodes.willChange(rows, changes, in: namespace)
         feed.append(
-            .commit(RealtimeCommitFeed(version: version, namespace: namespace, changes: changes, before: before)))
+            .commit(
+                RealtimeCommitFeed(
+                    version: version, namespace: namespace, changes: changes, before: before,
+                    generation: catalog.generation)))
     }
 
     /// Answers a caller once the batch is durable: after the listeners have the commits so far, and before they have later
@@ -125,23 +135,28 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// - Parameter answer: receives the error if nothing of the batch was kept.
     func answer(_ answer: @escaping (DocumentError?) -> HubAnswer) { feed.append(.answer(answer)) }
 
+    /// Answers those who are answered at once. Called with the batch's other answers.
+    func answerAtOnce() {
+        var answers: [() -> Void] = []
+        swap(&answers, &direct)
+        for answer in answers { answer() }
+    }
+
     private func publish(upTo version: Int64?, _ error: DocumentError?) {
         var jobs: [HubJob] = []
-        var others: [() -> Void] = []
         for item in feed {
             switch item {
             case .commit(let commit): if error == nil { jobs.append(.commit(commit)) }
             case .answer(let answer):
                 switch answer(error) {
                 case .inOrder(let job): jobs.append(job)
-                case .atOnce(let completion): others.append(completion)
+                case .atOnce(let completion): direct.append(completion)
                 }
             }
         }
         feed = []
         if let version { jobs.append(.reached(version)) }
         hub.publish(jobs)
-        for completion in others { completion() }
     }
 
     // MARK: Staged values
@@ -205,6 +220,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         // The more waits, the more is removed beside commits.
+        background.prefer(roomWaiters.first?.namespace)
         let backlog = 1 + min(background.garbage(in: catalog) / 4, 7)
         let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * backlog
         // A copy: what the step changes in the catalog is looked at again.
@@ -223,8 +239,9 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         durable = catalog
         nodes.committed(version)
         publish(upTo: version, nil)
-        for waiter in roomWaiters where garbage(of: waiter.namespace) <= Self.maxGarbage { waiter.completion(nil) }
-        roomWaiters.removeAll { garbage(of: $0.namespace) <= Self.maxGarbage }
+        let place = roomWaiters.partition { garbage(of: $0.namespace) <= Self.maxGarbage }
+        for waiter in roomWaiters[place...] { waiter.completion(nil) }
+        roomWaiters.removeSubrange(place...)
         guard background.isDone else { return }
         for waiter in waiters { waiter(nil) }
         waiters = []

@@ -151,6 +151,8 @@ final class RealtimeCommitJob: CommitJob {
         let part = RealtimeCommitPart(request, early: early, of: kind)
         let outcome = try batch.run(Commit([part], in: context))
         kind.answer { error in self.answer(error, outcome, part) }
+        // Others are answered with the batch's.
+        batch.whenDurable { [kind] _ in kind.answerAtOnce() }
     }
 
     private func answer(

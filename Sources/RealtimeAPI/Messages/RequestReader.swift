@@ -77,7 +77,7 @@ struct RequestReader {
         }
     }
 
-    /// The hash on whose condition a value is set. One that can't be read is no reason to set it without.
+    /// The hash on whose condition a value is set. With one that can't be read it isn't set.
     private func hash() throws(RealtimeServiceError) -> String? {
         let json: JSONValue?
         do throws(JSONError) { json = try body.value("h") } catch { throw .failed("The hash is not a string.") }

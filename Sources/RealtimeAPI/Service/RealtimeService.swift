@@ -76,7 +76,7 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
     /// - Parameters:
     ///   - client: the session's connection, whose earlier writes come first; nil for one that has ended.
     ///   - completion: called once all is done. What fails by the rules is skipped. Receives false if something couldn't be
-    ///     done yet: that is tried again.
+    ///     done yet: that is retried.
     func endSession(
         _ session: String, of client: RealtimeClient?, _ completion: @escaping @Sendable (_ isDone: Bool) -> Void)
 

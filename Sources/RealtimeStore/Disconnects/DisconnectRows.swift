@@ -32,7 +32,7 @@ struct DisconnectRows {
     }
 
     /// What a path and all below it leave of the updates whose paths start above it: of those that have it.
-    func rests(without path: RealtimePath, of session: String, in namespace: String) throws -> [Rest] {
+    func remainders(without path: RealtimePath, of session: String, in namespace: String) throws -> [Rest] {
         var rests: [Rest] = []
         for depth in 0..<path.depth {
             let range = DisconnectKey.range(of: .update, at: path.prefix(depth), namespace, session)

@@ -37,7 +37,7 @@ extension RealtimeStore {
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
         read(in: namespace, of: caller, isAnsweredAtOnce: { true }) { state in
-            try DisconnectRows(storage: state.rows.storage).rests(without: path, of: session, in: namespace)
+            try DisconnectRows(storage: state.rows.storage).remainders(without: path, of: session, in: namespace)
         } completion: { [self] result in
             switch result {
             case .failure(let failure): completion(.failure(failure))

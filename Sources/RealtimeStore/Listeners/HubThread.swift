@@ -426,7 +426,7 @@ final class HubThread: @unchecked Sendable {
         hub.refresh(group, in: namespace, of: group.payer.caller)
     }
 
-    /// Lets the windows read more, as time goes by.
+    /// Lets the windows read more, with the time that has passed.
     private func refill(at now: Duration) {
         let passed = (now - refilled) / .seconds(1)
         refilled = now

@@ -11,7 +11,7 @@ struct BackgroundWork {
 
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
-    /// The one that somebody waits for.
+    /// The one whose next large value waits.
     private var preferred: String?
     /// Trees whose rows are garbage unless a write puts them into place, and that it still may (`StagedValue`).
     private var held: [UInt32: StagedHold] = [:]

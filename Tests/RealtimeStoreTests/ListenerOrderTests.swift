@@ -1,7 +1,7 @@
 import DocumentModel
 import Foundation
 import RealtimeModel
-import RealtimeStore
+@testable import RealtimeStore
 import StorageEngine
 import StoreTestSupport
 import Synchronization
@@ -26,6 +26,31 @@ struct ListenerOrderTests {
         let list = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }
         #expect(view.node == list)
         #expect(view.history.count >= 2)
+        try await fixture.close()
+    }
+
+    /// Then they are read again, in place of keeping what is to follow them.
+    @Test(.endsHangs, arguments: queries, [false, true])
+    func veryManyCommitsWhileTheInitialDataAreReadAreInThem(query: RealtimeQuery?, areLarge: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("list", #"{"a":1,"b":2,"c":3}"#)
+        let view = await ListenerView(fixture.store, try RealtimePath("list"), query) {
+            let text = String(repeating: "x", count: areLarge ? 100_000 : 1)
+            for number in 0..<(areLarge ? 30 : 1_100) {
+                fixture.setBlocking(
+                    "list/\(["a", "b", "c", "d"][number % 4])", RealtimeNode(.string("\(text)\(number)")))
+            }
+        }
+        try await fixture.set("other", "1")
+        await fixture.store.hub.settle()
+        let list = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }
+        #expect(view.node == list)
+        // What has come meanwhile isn't pushed change by change.
+        #expect(view.history.count <= 3)
+        try await fixture.set("list/e", "5")
+        try await fixture.set("list/a", "true")
+        let next = try await fixture.read { try $0.node(at: RealtimePath("list"), matching: query) }
+        #expect(view.node == next)
         try await fixture.close()
     }
 

@@ -187,7 +187,7 @@ final class HubThread: @unchecked Sendable {
         where commit.namespace == core.namespace && commit.version <= ahead[core.namespace] ?? .min {
             for applied in commit.changes {
                 tree.visit(applied) { changed, change in
-                    if changed === place { group.add(change, version: commit.version) }
+                    if changed === place { group.add(change, version: commit.version, bytes: commit.bytes) }
                 }
             }
         }
@@ -204,6 +204,11 @@ final class HubThread: @unchecked Sendable {
             return updateGroups()
         }
         own.begin(at: beginning.version, QueryWindow(beginning.matches ?? [], own.query))
+        guard !own.lacks(beginning.version) else {
+            place.share(own)
+            own.countedSize = 0
+            return refresh(own, in: core.namespace)
+        }
         if own.isOutdated { outdated[ObjectIdentifier(own)] = (core.namespace, own) }
         updateGroups()
         // The update may have ended the group, or forgotten its window.
@@ -271,7 +276,7 @@ final class HubThread: @unchecked Sendable {
             if changes.contains(where: { $0.staged != nil }) {
                 outdatedPlaces.invalidate(place, in: commit.namespace, at: commit.version)
             } else if !place.listeners.isEmpty {
-                let push = RealtimePush(at: place.path, changes, version: commit.version)
+                let push = RealtimePush(at: place.path, changes, version: commit.version, bytes: commit.bytes)
                 for listener in place.listeners.values { listener.push(push) }
             }
             guard commit.version > ahead[commit.namespace] ?? .min else { continue }
@@ -365,7 +370,7 @@ final class HubThread: @unchecked Sendable {
 
     private func add(_ change: RealtimeChange, of commit: RealtimeCommitFeed, toWindowsAt place: ListenerTree.Place) {
         for (key, group) in place.groups {
-            group.add(change, version: commit.version)
+            group.add(change, version: commit.version, bytes: commit.bytes)
             if !group.isReading { outdated[key] = (commit.namespace, group) }
         }
     }
@@ -450,6 +455,7 @@ final class HubThread: @unchecked Sendable {
         case .failure(let failure): end(group, failure)
         case .success(let result):
             group.begin(at: result.version, result.window)
+            guard !group.lacks(result.version) else { return refresh(group, in: namespace) }
             let change = RealtimeChange(RealtimeTarget(.root), result.node)
             group.push(RealtimePush(at: group.path, [change], version: result.version))
             if group.isOutdated { outdated[ObjectIdentifier(group)] = (namespace, group) }

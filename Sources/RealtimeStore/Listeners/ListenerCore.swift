@@ -6,7 +6,7 @@ import Synchronization
 final class ListenerCore: @unchecked Sendable {
     enum Phase {
         /// The initial data are being read; what was pushed meanwhile.
-        case starting([RealtimePush])
+        case starting([RealtimePush], bytes: Int)
         /// It has the state of a version, and receives what is newer.
         case active(from: Int64)
         /// A staged value has changed what it has, and will be read.
@@ -22,8 +22,8 @@ final class ListenerCore: @unchecked Sendable {
     let caller: ReadCaller?
     let receive: @Sendable (RealtimePush) -> Void
     let failed: @Sendable (RealtimeFailure) -> Void
-    private var phase = Phase.starting([])
-    /// The version of the last staged value that has changed what it has.
+    private var phase = Phase.starting([], bytes: 0)
+    /// The version of the last change that must be read: of a staged value, or while too much waited for the initial data.
     private var stagedVersion = Int64.min
     /// The group of its query, if it has one.
     weak var group: QueryGroup?
@@ -44,11 +44,17 @@ final class ListenerCore: @unchecked Sendable {
 
     func push(_ push: RealtimePush) {
         switch phase {
-        case .starting(var waiting):
+        case .starting(var waiting, let bytes):
             // The only reference, so that appending copies nothing.
-            phase = .starting([])
+            phase = .starting([], bytes: 0)
+            let isTooMuch =
+                waiting.count >= WaitingChanges.maxCount || bytes + push.bytes > WaitingChanges.maxBytes
+            guard stagedVersion == .min, !isTooMuch else {
+                stagedVersion = push.version
+                return
+            }
             waiting.append(push)
-            phase = .starting(waiting)
+            phase = .starting(waiting, bytes: bytes + push.bytes)
         case .active(let version): if push.version > version { receive(push) }
         case .outdated: break
         }
@@ -58,7 +64,7 @@ final class ListenerCore: @unchecked Sendable {
     ///
     /// - Returns: whether it must be reloaded.
     func begin(at version: Int64) -> Bool {
-        guard case .starting(let waiting) = phase else { return false }
+        guard case .starting(let waiting, _) = phase else { return false }
         guard version >= stagedVersion else {
             phase = .outdated
             return true

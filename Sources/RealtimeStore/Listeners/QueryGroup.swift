@@ -20,6 +20,9 @@ final class QueryGroup: @unchecked Sendable {
     private var state = State.reading
     /// Changes that the window doesn't have yet.
     private var changes: [(version: Int64, change: RealtimeChange)] = []
+    private var changedBytes = 0
+    /// The version of the last change that isn't kept, because too much waited for the whole result.
+    private var forgotten = Int64.min
     /// The listener for whose caller the window is counted.
     private(set) var payer: ListenerCore
     /// The window's size as it was counted last; nil before the first time.
@@ -57,24 +60,38 @@ final class QueryGroup: @unchecked Sendable {
 
     // MARK: The window
 
-    /// - Parameter change: as seen from the path.
-    func add(_ change: RealtimeChange, version: Int64) {
+    /// - Parameters:
+    ///   - change: as seen from the path.
+    ///   - bytes: the approximate size of it and the commit's others.
+    func add(_ change: RealtimeChange, version: Int64, bytes: Int) {
         // The node's own priority isn't part of a query's result.
         if change.target.path.isRoot, change.target.isPriority { return }
         // What is read later has it.
         if case .delayed = state { return }
+        changedBytes += bytes
+        if isReading, changes.count >= WaitingChanges.maxCount || changedBytes > WaitingChanges.maxBytes {
+            forgotten = version
+            changes = []
+            changedBytes = 0
+            return
+        }
         changes.append((version, change))
     }
+
+    /// Whether a result of the version lacks changes that aren't kept.
+    func lacks(_ version: Int64) -> Bool { forgotten > version }
 
     func begin(at version: Int64, _ window: QueryWindow) {
         state = .current(window)
         changes.removeAll { $0.version <= version }
+        changedBytes = 0
     }
 
     /// Forgets the window. The whole result follows, with ``begin(at:_:)``.
     func restart() {
         state = .reading
         changes = []
+        changedBytes = 0
     }
 
     /// Forgets the window until ``restart()``.
@@ -94,6 +111,7 @@ final class QueryGroup: @unchecked Sendable {
         self.state = .reading
         let changes = changes
         self.changes = []
+        changedBytes = 0
         var bytes = ReadBytes(state.snapshot.limits)
         defer { total += bytes.count }
         var pushed: [RealtimeChange] = []

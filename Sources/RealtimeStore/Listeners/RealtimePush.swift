@@ -17,11 +17,14 @@ package final class RealtimePush: Sendable {
     package let content: Content
     /// The version of the state that has the changes.
     package let version: Int64
+    /// The approximate size in memory.
+    let bytes: Int
 
-    init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64) {
+    init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64, bytes: Int = 0) {
         self.path = path
         content = changes.count == 1 ? .put(changes[0]) : .patch(changes)
         self.version = version
+        self.bytes = bytes
     }
 
     package var changes: [RealtimeChange] {
@@ -41,4 +44,12 @@ struct RealtimeCommitFeed: Sendable {
     var before: [(path: [UInt8], row: [UInt8]?)]?
     /// That of the namespaces at the commit.
     var generation: Int64
+    /// The approximate size of its changes.
+    var bytes: Int
+}
+
+/// How many changes, and how much, wait for the data that a listener begins with. If there is more, the data are read again.
+enum WaitingChanges {
+    static let maxCount = 1_000
+    static let maxBytes = 1024 * 1024
 }

@@ -126,7 +126,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
             .commit(
                 RealtimeCommitFeed(
                     version: version, namespace: namespace, changes: changes, before: before,
-                    generation: catalog.generation)))
+                    generation: catalog.generation, bytes: rows.bytes)))
     }
 
     /// Answers a caller once the batch is durable: after the listeners have the commits so far, and before they have later

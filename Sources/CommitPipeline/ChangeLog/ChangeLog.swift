@@ -127,7 +127,7 @@ package enum ChangeLog {
     /// - Parameter visit: called with each row that is looked at; an error that it throws ends the scan.
     package static func firstRows(
         _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader,
-        visit: () throws -> Void
+        visit: () throws -> Void = {}
     ) throws -> [[UInt8]: [UInt8]] {
         var rows: [[UInt8]: [UInt8]] = [:]
         try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { bytes in

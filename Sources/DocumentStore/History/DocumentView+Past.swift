@@ -93,7 +93,7 @@ extension DocumentView {
         if let lookup {
             row = try lookup.firstRow(path, key, after: version, upTo: last, in: self)
         } else {
-            row = try ChangeLog.firstRows([key], after: version, upTo: last, in: storage) {}[key]
+            row = try ChangeLog.firstRows([key], after: version, upTo: last, in: storage)[key]
         }
         guard let row, let value = try storage.get(.changes, row) else { return nil }
         return try ChangeLog.images(value).before

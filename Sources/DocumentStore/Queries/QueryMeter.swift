@@ -112,18 +112,15 @@ extension QueryPlan {
 
 extension DocumentParts {
     /// A meter for the queries of an operation.
-    func meter(_ context: OperationContext) -> QueryMeter {
+    func meter(_ context: OperationContext, refusal: ((String) -> DocumentError)? = nil) -> QueryMeter {
         QueryMeter(
             context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
-            elapsed: elapsed)
+            elapsed: elapsed, refusal: refusal)
     }
 
     /// A meter for the log that an operation looks at to see an earlier state.
     func pastMeter(_ context: OperationContext) -> QueryMeter {
-        QueryMeter(
-            context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
-            elapsed: elapsed
-        ) { _ in
+        meter(context) { _ in
             DocumentError(
                 .resourceExhausted,
                 "to find what was at this time takes longer than a client's read may, since much has been changed; read "

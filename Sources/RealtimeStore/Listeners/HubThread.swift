@@ -17,14 +17,10 @@ final class HubThread: @unchecked Sendable {
     /// What is read at once for listeners of places that a large value has changed.
     private let maxReloadedBytes: Int
     private var backlog = IndexedQueue<HubJob>()
-    /// The commits in the backlog, and the version up to which all have come.
-    private var later = IndexedQueue<RealtimeCommitFeed>()
+    /// The commits in the backlog.
+    private var later = LaterCommits()
+    /// The version up to which all have come.
     private var arrived: Int64
-    /// The versions of the namespaces whose windows have commits that are to come.
-    private var ahead: [String: Int64] = [:]
-    /// If more commits are to come, or more of their rows, windows are brought up to date with them at once: else the thread
-    /// would fall behind.
-    private static let maxUndone = 256
     private var cores: [UInt64: ListenerCore] = [:]
     private var trees: [String: ListenerTree] = [:]
     /// The groups with changes that their windows don't have yet, by namespace.
@@ -116,7 +112,7 @@ final class HubThread: @unchecked Sendable {
         switch job {
         case .commit(let commit):
             updateGroups()
-            _ = later.popFirst()
+            later.removeFirst()
             if let tree = trees[commit.namespace] { deliver(commit, to: tree) }
             reach(commit.version)
         case .reached(let version): reach(version)
@@ -152,7 +148,7 @@ final class HubThread: @unchecked Sendable {
 
     private func reach(_ version: Int64) {
         position = max(position, version)
-        if !ahead.isEmpty { ahead = ahead.filter { $0.value > position } }
+        later.reach(position)
         _ = releaseWaiting()
     }
 
@@ -183,8 +179,7 @@ final class HubThread: @unchecked Sendable {
         let group = QueryGroup(core, query)
         place.add(group)
         // What others have already is skipped when it comes.
-        for commit in later.positions.compactMap({ later[$0] })
-        where commit.namespace == core.namespace && commit.version <= ahead[core.namespace] ?? .min {
+        for commit in later.taken(of: core.namespace) {
             for applied in commit.changes {
                 tree.visit(applied) { changed, change in
                     if changed === place { group.add(change, version: commit.version, bytes: commit.bytes) }
@@ -279,7 +274,7 @@ final class HubThread: @unchecked Sendable {
                 let push = RealtimePush(at: place.path, changes, version: commit.version, bytes: commit.bytes)
                 for listener in place.listeners.values { listener.push(push) }
             }
-            guard commit.version > ahead[commit.namespace] ?? .min else { continue }
+            guard !later.hasTaken(commit) else { continue }
             for change in changes { add(change, of: commit, toWindowsAt: place) }
         }
     }
@@ -293,26 +288,21 @@ final class HubThread: @unchecked Sendable {
             try session.read { snapshot in
                 guard gather(upTo: snapshot.version) else { return }
                 let catalog = try catalogs.catalog(of: snapshot)
-                for namespace in Set(outdated.values.map(\.namespace))
-                where undone(in: namespace, catalog.generation, upTo: snapshot.version) == nil {
-                    bringWindows(of: namespace, upTo: snapshot.version)
-                }
-                let (groups, places) = (outdated, outdatedPlaces.takeAll())
-                outdated = [:]
+                let places = outdatedPlaces.takeAll()
                 var states: [String: QueryState] = [:]
-                func state(of namespace: String) -> QueryState {
-                    let known = states[namespace]
-                    let state =
-                        known ?? QueryState(self.state(of: namespace, catalog, in: snapshot))
-                    states[namespace] = state
-                    return state
+                for namespace in Set(outdated.values.map(\.namespace) + places.map(\.namespace)) {
+                    states[namespace] = QueryState(state(of: namespace, catalog, in: snapshot))
                 }
+                let groups = outdated
+                outdated = [:]
                 var bytes = 0
                 for (namespace, path, listeners) in places {
-                    reload(listeners, at: path, from: state(of: namespace), &bytes)
+                    if let state = states[namespace] { reload(listeners, at: path, from: state, &bytes) }
                 }
                 refill(at: elapsed())
-                for (namespace, group) in groups.values { update(group, in: namespace, from: state(of: namespace)) }
+                for (namespace, group) in groups.values {
+                    if let state = states[namespace] { update(group, in: namespace, from: state) }
+                }
             }
         } catch {
             let groups = outdated.values.map(\.group)
@@ -325,43 +315,11 @@ final class HubThread: @unchecked Sendable {
 
     // MARK: Commits that are to come
 
-    /// The version that the windows of a namespace have.
-    private func windowVersion(of namespace: String) -> Int64 { max(position, ahead[namespace] ?? position) }
-
-    /// The commits that a snapshot has and the windows of a namespace don't, the newest first.
-    private func commits(of namespace: String, upTo version: Int64) -> [RealtimeCommitFeed] {
-        let known = windowVersion(of: namespace)
-        return later.positions.reversed().compactMap { place in
-            later[place].flatMap { commit in
-                commit.namespace == namespace && commit.version > known && commit.version <= version ? commit : nil
-            }
-        }
-    }
-
-    /// What undoes the commits that a snapshot has and the windows of a namespace don't.
-    ///
-    /// - Returns: nil if they can't be undone, or if there are many.
-    private func undone(in namespace: String, _ generation: Int64, upTo version: Int64) -> RowChanges? {
-        guard later.count <= Self.maxUndone else { return nil }
-        let undone = RowChanges()
-        for commit in commits(of: namespace, upTo: version) {
-            // With other namespaces, its rows may be elsewhere, and have other indexes.
-            guard let before = commit.before, commit.generation == generation,
-                undone.count + before.count <= Self.maxUndone
-            else { return nil }
-            for (path, row) in before {
-                if let row { undone.put(path, row, isStructural: true) } else { undone.delete(path) }
-            }
-        }
-        return undone
-    }
-
     /// Adds what is to come, up to a snapshot, to the windows of a namespace. They are skipped when it comes.
     private func bringWindows(of namespace: String, upTo version: Int64) {
-        let commits = commits(of: namespace, upTo: version)
-        ahead[namespace] = version
+        let commits = later.take(namespace, upTo: version, from: position)
         guard let tree = trees[namespace] else { return }
-        for commit in commits.reversed() {
+        for commit in commits {
             for applied in commit.changes {
                 tree.visit(applied) { place, change in add(change, of: commit, toWindowsAt: place) }
             }
@@ -375,18 +333,17 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    /// A namespace in the state that its windows are to have.
-    private func state(
-        of namespace: String, _ catalog: RealtimeCatalog, in snapshot: Snapshot
-    ) -> RealtimeSnapshot {
+    /// A namespace in the state that its windows are to have. If the commits that are to come can't be undone, the windows get
+    /// them now.
+    private func state(of namespace: String, _ catalog: RealtimeCatalog, in snapshot: Snapshot) -> RealtimeSnapshot {
         let record = catalog.namespaces[namespace]
-        guard let undone = undone(in: namespace, catalog.generation, upTo: snapshot.version), !undone.isEmpty else {
-            return RealtimeSnapshot(record, in: snapshot, limits: limits)
-        }
+        let undone = later.undone(in: namespace, catalog.generation, upTo: snapshot.version, from: position)
+        if undone == nil { bringWindows(of: namespace, upTo: snapshot.version) }
+        guard let undone, !undone.isEmpty else { return RealtimeSnapshot(record, in: snapshot, limits: limits) }
         let rows = TreeRows(
             storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0), changes: undone)
         return RealtimeSnapshot(
-            rows, indexes: record?.indexes ?? [], limits: limits, version: windowVersion(of: namespace))
+            rows, indexes: record?.indexes ?? [], limits: limits, version: later.taken(namespace, from: position))
     }
 
     /// Sends listeners all that is at their path. If that is too large for one push, or if too much was read for others

@@ -24,7 +24,7 @@ final class ListenerCore: @unchecked Sendable {
     let failed: @Sendable (RealtimeFailure) -> Void
     private var phase = Phase.starting([], bytes: 0)
     /// The version of the last change that must be read: of a staged value, or while too much waited for the initial data.
-    private var stagedVersion = Int64.min
+    private var unkeptVersion = Int64.min
     /// The group of its query, if it has one.
     weak var group: QueryGroup?
 
@@ -49,8 +49,8 @@ final class ListenerCore: @unchecked Sendable {
             phase = .starting([], bytes: 0)
             let isTooMuch =
                 waiting.count >= WaitingChanges.maxCount || bytes + push.bytes > WaitingChanges.maxBytes
-            guard stagedVersion == .min, !isTooMuch else {
-                stagedVersion = push.version
+            guard unkeptVersion == .min, !isTooMuch else {
+                unkeptVersion = push.version
                 return
             }
             waiting.append(push)
@@ -65,7 +65,7 @@ final class ListenerCore: @unchecked Sendable {
     /// - Returns: whether it must be reloaded.
     func begin(at version: Int64) -> Bool {
         guard case .starting(let waiting, _) = phase else { return false }
-        guard version >= stagedVersion else {
+        guard version >= unkeptVersion else {
             phase = .outdated
             return true
         }
@@ -80,7 +80,7 @@ final class ListenerCore: @unchecked Sendable {
 
     /// A commit with a staged value has changed what it has.
     func invalidate(at version: Int64) {
-        stagedVersion = version
+        unkeptVersion = version
         if case .active(let known) = phase, version > known { phase = .outdated }
     }
 

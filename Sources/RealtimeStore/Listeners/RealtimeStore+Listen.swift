@@ -6,8 +6,8 @@ extension RealtimeStore {
     /// Follows a path, or the children there that match a query.
     ///
     /// The initial data are read first, in one state; then each later change follows, none left out and none twice.
-    /// For a listener with a query, the changes of several commits may come as one when there are very many. All closures but the first are
-    /// called on the listeners' thread, so they must be quick.
+    /// For a listener with a query, the changes of several commits may come as one when there are very many. All closures
+    /// but the first are called on the listeners' thread, so they must be quick.
     ///
     /// - Parameters:
     ///   - caller: whose turn the read waits for.

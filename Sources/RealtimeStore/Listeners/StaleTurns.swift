@@ -127,12 +127,17 @@ struct StaleTurns {
         queue.waiting.removeFirst(next)
         guard !queue.waiting.isEmpty else { return due + queue.held.map(\.proceed) }
         // One write of each connection: with several it would be faster than the client whose turn it is.
-        var released: Set<RetryingClient.ID> = []
         let held = queue.held
-        queue.held = held.filter { !released.insert($0.client).inserted }
-        released = []
-        due += held.filter { released.insert($0.client).inserted }.map(\.proceed)
-        queue.writers = Set(queue.held.map(\.client))
+        (queue.held, queue.writers) = ([], [])
+        var released: Set<RetryingClient.ID> = []
+        for write in held {
+            if released.insert(write.client).inserted {
+                due.append(write.proceed)
+            } else {
+                queue.held.append(write)
+                queue.writers.insert(write.client)
+            }
+        }
         let (client, answers) = queue.waiting.removeFirst()
         queue.client = client.id
         queue.deadline = now + limit

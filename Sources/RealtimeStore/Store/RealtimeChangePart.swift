@@ -30,7 +30,7 @@ struct RealtimeChangeJob<Success: Sendable>: CommitJob {
     func run(in batch: CommitBatch) throws {
         let part = RealtimeChangePart(kind, body)
         let outcome = try batch.run(Commit([part]))
-        kind.answer { [completion] error in
+        kind.answer(in: batch) { [completion] error in
             let result: Result<Success, RealtimeFailure> =
                 if let error {
                     .failure(RealtimeFailure(from: error))

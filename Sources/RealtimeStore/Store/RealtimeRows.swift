@@ -19,6 +19,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private var feed: [FeedItem] = []
     /// The answers of the last batch that are given at once.
     private var direct: [() -> Void] = []
+    /// Whether the open batch answers callers.
+    private var hasAnswers = false
     private var background = BackgroundWork()
     /// Called once no background work is left.
     private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
@@ -133,10 +135,15 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// ones.
     ///
     /// - Parameter answer: receives the error if nothing of the batch was kept.
-    func answer(_ answer: @escaping (DocumentError?) -> HubAnswer) { feed.append(.answer(answer)) }
+    func answer(in batch: CommitBatch, _ answer: @escaping (DocumentError?) -> HubAnswer) {
+        feed.append(.answer(answer))
+        guard !hasAnswers else { return }
+        hasAnswers = true
+        batch.whenDurable { _ in self.answerAtOnce() }
+    }
 
-    /// Answers those who are answered at once. Called with the batch's other answers.
-    func answerAtOnce() {
+    /// Answers those who are answered at once, with the batch's other answers.
+    private func answerAtOnce() {
         var answers: [() -> Void] = []
         swap(&answers, &direct)
         for answer in answers { answer() }
@@ -155,6 +162,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
             }
         }
         feed = []
+        hasAnswers = false
         if let version { jobs.append(.reached(version)) }
         hub.publish(jobs)
     }

@@ -150,9 +150,7 @@ final class RealtimeCommitJob: CommitJob {
     func run(in batch: CommitBatch) throws {
         let part = RealtimeCommitPart(request, early: early, of: kind)
         let outcome = try batch.run(Commit([part], in: context))
-        kind.answer { error in self.answer(error, outcome, part) }
-        // Others are answered with the batch's.
-        batch.whenDurable { [kind] _ in kind.answerAtOnce() }
+        kind.answer(in: batch) { error in self.answer(error, outcome, part) }
     }
 
     private func answer(

@@ -235,6 +235,12 @@ final class RocksDBHandle: @unchecked Sendable {
         let hidden = ruined.filter { rename($0, $0 + RocksDBFiles.hidden) == 0 }
         do throws(StorageError) {
             let pointer = try open()
+            do throws(StorageError) {
+                try RocksDBFiles.checkLargeValues(of: pointer, in: directory)
+            } catch {
+                rocksdb_close(pointer)
+                throw error
+            }
             for table in hidden { unlink(table + RocksDBFiles.hidden) }
             return pointer
         } catch {

@@ -10,6 +10,9 @@ struct RocksDBOptions: ~Copyable {
     /// Blocks that were read lately, uncompressed.
     private static let cacheBytes = 32 << 20
     private static let tableBytes = 16 << 20
+    /// Values from this size on are in files of their own: a search for a row reads and unpacks the whole block that it is
+    /// in, with all values there.
+    private static let blobBytes = 16 << 10
 
     let pointer: OpaquePointer
 
@@ -39,6 +42,7 @@ struct RocksDBOptions: ~Copyable {
     ///   one of the logs that it once synced isn't opened.
     /// - Filters tell for nearly each missing key that it is missing, in tables and in the write buffer: the store looks
     ///   for many documents and index entries that don't exist.
+    /// - Large values are copied when their keys are merged, as small ones are, so that replaced ones leave nothing behind.
     private static let text = [
         "wal_recovery_mode=kAbsoluteConsistency",
         "track_and_verify_wals_in_manifest=true",
@@ -50,6 +54,12 @@ struct RocksDBOptions: ~Copyable {
         "target_file_size_base=\(tableBytes)",
         "max_bytes_for_level_base=\(4 * tableBytes)",
         "compression=kLZ4Compression",
+        "enable_blob_files=true",
+        "min_blob_size=\(blobBytes)",
+        "blob_file_size=\(tableBytes)",
+        "blob_compression_type=kLZ4Compression",
+        "enable_blob_garbage_collection=true",
+        "blob_garbage_collection_age_cutoff=1.0",
         "max_background_jobs=2",
         "max_open_files=256",
         "bytes_per_sync=1048576",

@@ -199,6 +199,44 @@ struct RocksDBDamageTests {
         }
     }
 
+    /// Large values are in files of their own, which RocksDB opens when it needs them.
+    @Test func aDamagedFileOfLargeValuesIsTold() throws {
+        let place = try TemporaryDirectory()
+        let store = place.file("documents.rocksdb")
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let engine = try RocksDBEngine(directory: store)
+        try engine.write { writer in
+            for key: UInt8 in 0..<4 {
+                let value = (0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+                try writer.put(.documents, [key], value)
+            }
+        }
+        try engine.close()
+        let rows = try #require(try read(store))
+        #expect(rows.count == 4)
+        let name = try #require(
+            FileManager.default.contentsOfDirectory(atPath: store).first { $0.hasSuffix(".blob") })
+        let whole = try #require(FileManager.default.contents(atPath: store + "/" + name))
+        for round in 0..<60 {
+            let copy = place.file("copy-\(round)")
+            try FileManager.default.copyItem(atPath: store, toPath: copy)
+            let index = Int.random(in: 0..<whole.count, using: &random)
+            var bytes = whole
+            if round % 2 == 0 { bytes = bytes.prefix(index) } else { bytes[index] ^= 0xEE }
+            try bytes.write(to: URL(fileURLWithPath: copy + "/" + name))
+            let found = try read(copy)
+            // Some bytes are never used.
+            let isRight = round % 2 == 0 ? found == nil : found == nil || found == rows
+            #expect(isRight, "byte \(index), the seed is \(seed)")
+        }
+        let copy = place.file("without")
+        try FileManager.default.copyItem(atPath: store, toPath: copy)
+        try FileManager.default.removeItem(atPath: copy + "/" + name)
+        let error = #expect(throws: StorageError.self) { try RocksDBEngine(directory: copy) }
+        #expect(error?.kind == .damaged)
+    }
+
     /// Each commit was acknowledged, so that only the last one may be a tear.
     @Test func aLogThatIsDamagedBeforeItsLastCommitIsRefused() throws {
         let directory = try TemporaryDirectory()

@@ -201,6 +201,35 @@ import Testing
         try again.close()
     }
 
+    /// A search for a row reads the whole block that it is in.
+    @Test func largeValuesAreApartFromTheirNeighbors() throws {
+        let engine = try RocksDBEngine(directory: store)
+        var random = SeededGenerator(seed: 1)
+        let large = (0..<1_000_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+        func size(of suffix: String) throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasSuffix(suffix) }
+                .reduce(0) { $0 + (StoreFile.size(store + "/" + $1) ?? 0) }
+        }
+        try engine.write { writer in
+            for key: UInt8 in 0..<9 { try writer.put(.tree, [key], key == 4 ? large : [key]) }
+        }
+        _ = try engine.compact(.whole) { _ in }
+        let (tables, apart) = (try size(of: ".sst"), try size(of: ".blob"))
+        #expect(tables < 10_000 && apart > 1_000_000, "\(tables) and \(apart) bytes")
+        #expect(try engine.makeReadSession().read { try $0.get(.tree, [4]) } == large)
+        _ = try engine.copy(to: directory.file("backup"), replacing: false) { _ in }
+        let backup = try RocksDBEngine(directory: directory.file("backup"))
+        #expect(try backup.makeReadSession().read { try $0.get(.tree, [4]) } == large)
+        try backup.close()
+        try engine.write { try $0.put(.tree, [4], [4]) }
+        _ = try engine.compact(.whole) { _ in }
+        try engine.close()
+        let left = try RocksDBEngine(directory: store)
+        #expect(try size(of: ".blob") < 10_000)
+        #expect(try left.makeReadSession().read { try $0.get(.tree, [4]) } == [4])
+        try left.close()
+    }
+
     @Test func spaceOfDeletedRowsIsReturned() throws {
         let engine = try RocksDBEngine(directory: store)
         var random = SeededGenerator(seed: 1)

@@ -233,7 +233,8 @@ extension DocumentError {
             case .stale: .aborted
             case .invalidToken, .expiredToken: .unauthenticated
             case .invalid, .query, .invalidSetting, .rules, .unknownRequest: .invalidArgument
-            case .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .triggerLimit, .tooManyListens:
+            case .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .updateTooLarge, .triggerLimit,
+                .tooManyListens:
                 .resourceExhausted
             case .unknownDatabase: .notFound
             case .unavailable: .unavailable

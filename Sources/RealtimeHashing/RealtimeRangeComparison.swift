@@ -14,6 +14,9 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
     /// The priorities of open objects whose place is still ahead, the next one first.
     private var pending: [(place: RealtimeTarget, priority: RealtimePriority)] = []
     private var isInexpressible = false
+    /// The ranges that begin at, or below, a leaf with a priority. Clients take the priority for something within such a
+    /// range, and would remove it.
+    private var endangering: Set<Int> = []
 
     package init(with expected: RealtimeCompoundHash) { self.expected = expected }
 
@@ -28,6 +31,12 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
         let place = RealtimeTarget(path)
         sendPending(before: place)
         begin(at: place)
+        if priority != nil {
+            for (end, path) in expected.paths[index...].enumerated() {
+                guard place.path.contains(path.path) else { break }
+                endangering.insert(index + end + 1)
+            }
+        }
         text?.append(leaf, priority: priority, at: place)
         content.leaf(leaf, priority: priority, at: path)
     }
@@ -38,13 +47,14 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
     /// returned too, which removes such a priority; and a client whose whole hash differs although no range does needs
     /// all data.
     ///
-    /// - Returns: nil if a range has an object's priority and none of its children, which no message can express: the
-    ///   client then needs all data.
+    /// - Returns: nil if no message can express the difference, so that the client needs all data: a range has an object's
+    ///   priority and none of its children, or begins at a leaf with a priority.
     package mutating func finalize() -> [RealtimeRange]? {
         sendPending(before: nil)
         while index < expected.hashes.count { endRange() }
         guard !isInexpressible else { return nil }
         if let last = expected.paths.last, let range = ranges.last, range.end != nil {
+            guard !endangering.contains(expected.paths.count) else { return nil }
             ranges.append(RealtimeRange(start: last, end: nil, node: nil))
         }
         return ranges
@@ -70,7 +80,7 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
         text = nil
         let node = content.finalize()
         if hash != expected.hashes[index] {
-            if content.hasDroppedPriority { isInexpressible = true }
+            if content.hasDroppedPriority || endangering.contains(index) { isInexpressible = true }
             let paths = expected.paths
             ranges.append(
                 RealtimeRange(

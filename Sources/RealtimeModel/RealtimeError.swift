@@ -29,6 +29,7 @@ package struct RealtimeError: Error, Hashable, Sendable {
         case tooDeep
         case stringTooLong(Int)
         case tooManyNodes
+        case updateTooLarge
         case valueBesideChildren
         /// A `.value` is an object or an array.
         case valueNotLeaf
@@ -63,6 +64,8 @@ extension RealtimeError: CustomStringConvertible {
         case .tooDeep: "the data are nested more than \(RealtimeLimits.maxDepth) deep, the limit"
         case .stringTooLong(let bytes):
             "a string has \(bytes) bytes, more than \(RealtimeLimits.maxStringBytes) (10 MiB), the limit"
+        case .updateTooLarge:
+            "the update has more than \(RealtimeLimits.maxUpdateNodes) nodes, the limit of one; write it in parts"
         case .tooManyNodes: "the data have more than \(RealtimeLimits.maxWriteNodes) nodes, the limit of a write"
         case .valueBesideChildren: "a .value has other keys than .priority beside it"
         case .valueNotLeaf: "a .value is not a string, a number or a boolean"

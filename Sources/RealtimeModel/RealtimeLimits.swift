@@ -14,6 +14,8 @@ package enum RealtimeLimits {
     package static let maxReadBytes = 256 * 1024 * 1024
     /// The nodes of a write: each takes much more memory than the few bytes of its text.
     package static let maxWriteNodes = 6_000_000
+    /// Of an update, which is in memory as a whole and is one step of the commits: a few seconds, for which others wait.
+    package static let maxUpdateNodes = 500_000
     /// The nodes of a write whose value isn't held in memory: each is a row, which takes more than the text's few bytes.
     package static let maxStagedNodes = 32_000_000
     /// The functions that one write invokes.

@@ -118,7 +118,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let auth = addresses.auth { text += "  auth       \(addresses.scheme)://\(addresses.host):\(auth)\n" }
         if let events = addresses.events { text += "  events     \(addresses.scheme)://\(addresses.host):\(events)\n" }
         if !host.hasRules {
-            text += "  there are no security rules: "
+            text += "  there are no security rules for documents: "
             text +=
                 configuration.mode == .development ? "every client may read and write\n" : "all clients are denied\n"
         }

@@ -9,7 +9,7 @@ import Testing
 
 /// Pushes that come again and again to many connections of a loop are handed over several at once.
 @Suite(.endsHangs) struct PushPauseTests {
-    private final class Transport: RealtimeTransport {
+    final class Transport: RealtimeTransport {
         let isReady = true
         private(set) var sent: [String] = []
         private var read: [String] = []

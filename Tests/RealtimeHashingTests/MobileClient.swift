@@ -49,8 +49,15 @@ struct MobileClient {
         }
         let received = range.node.map { Self.leaves(of: $0, names: []) } ?? []
         // A leaf replaces an object with its priority.
-        let kept = (node.map { Self.leaves(of: $0, names: []) } ?? []).filter { leaf in
+        var kept = (node.map { Self.leaves(of: $0, names: []) } ?? []).filter { leaf in
             !isWithin(leaf) && !received.contains { leaf.names.starts(with: $0.names) }
+        }
+        // The priority of a leaf at the range's start, or above it, has a place behind the start.
+        if let start = range.start {
+            let names = start.path.keys.map(\.string) + (start.isPriority ? [".priority"] : [])
+            for index in kept.indices where names.starts(with: kept[index].names) {
+                kept[index].value = RealtimeNode(kept[index].value.leaf ?? .boolean(false))
+            }
         }
         var merged: RealtimeNode?
         let all = kept + received

@@ -20,7 +20,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var outbox = RealtimeOutbox()
     private var value: ValueInProgress?
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
-    private var reads: [RealtimeSession.OperationID: OperationCancellation] = [:]
+    private var reads: [RealtimeSession.OperationID: ReadInProgress] = [:]
     private var tokenEnd: Scheduled<Void>?
     /// The key of a server that is connected.
     private var serverKey: String?
@@ -44,6 +44,17 @@ final class RealtimeConnection: @unchecked Sendable {
         /// What was read so far, if the message's length isn't known.
         var collected: [UInt8]?
         var isReading = false
+    }
+
+    /// A read that isn't answered. Pushes may pass it: what it reads may be of an earlier state.
+    private struct ReadInProgress {
+        var path: RealtimePath
+        var cancellation: OperationCancellation
+        /// The pushes since it began that concern its path.
+        var pushes: [(push: RealtimePush, listen: RealtimeSession.ListenID)] = []
+        var pushBytes = 0
+        /// Whether a listen has begun meanwhile, perhaps with a later state.
+        var isOvertaken = false
     }
 
     private enum End {
@@ -120,7 +131,7 @@ final class RealtimeConnection: @unchecked Sendable {
             story.ended(reason)
             client.leaves()
             perform(session.end())
-            for read in reads.values { read.cancel() }
+            for read in reads.values { read.cancellation.cancel() }
             reads = [:]
             value?.stream.cancel()
             value = nil
@@ -153,11 +164,18 @@ final class RealtimeConnection: @unchecked Sendable {
 
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
         if case .push(let push) = event {
-            if let tag = session.tag(ofPushesTo: id) { send(push, tag) }
+            if let tag = session.tag(ofPushesTo: id) {
+                note(push, of: id, tag)
+                send(push, tag)
+            }
             return
         }
         story.received(event, of: id)
-        if case .ended = event { removeListen(id) }
+        switch event {
+        case .began: for read in reads.keys { reads[read]?.isOvertaken = true }
+        case .ended: removeListen(id)
+        case .push: break
+        }
         perform(session.received(event, of: id))
     }
 
@@ -215,15 +233,7 @@ final class RealtimeConnection: @unchecked Sendable {
         switch request {
         case .get(let path, let query):
             let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
-            reads[id] = read.cancellation
-            database.read(read, as: principal, for: client) { [self] result in
-                let answer: RequestAnswer =
-                    switch result {
-                    case .success(let reading): .value(reading.content)
-                    case .failure(let error): .failure(error)
-                    }
-                queue.post { self.answered(id, answer) }
-            }
+            self.read(id, read, principal)
         case .write(let write):
             database.write(write, RealtimeWriteOptions(), as: principal, for: client) { [self] result in
                 let answer = RequestAnswer(result.map { _ in })
@@ -255,6 +265,45 @@ final class RealtimeConnection: @unchecked Sendable {
             .unlisten,
             .invalid:
             break
+        }
+    }
+
+    private func read(_ id: RealtimeSession.OperationID, _ read: RealtimeRead, _ principal: RealtimePrincipal) {
+        reads[id] = ReadInProgress(path: read.path, cancellation: read.cancellation)
+        database.read(read, as: principal, for: client) { [self] result in
+            queue.post {
+                guard let progress = self.reads[id] else { return }
+                switch result {
+                case .success(let reading) where progress.isOvertaken:
+                    if case .stream(let stream, _) = reading.content { stream.cancel() }
+                    self.read(id, read, principal)
+                case .success(let reading):
+                    self.answered(id, .value(reading.content))
+                    self.repeat(progress.pushes, after: reading.version)
+                case .failure(let error): self.answered(id, .failure(error))
+                }
+            }
+        }
+    }
+
+    /// Keeps a push for the answers to reads.
+    private func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, _ tag: Int64?) {
+        guard !reads.isEmpty else { return }
+        let bytes = push.frameBytes(tag: tag)
+        let path = push.target.path
+        for (id, read) in reads where read.path.contains(path) || path.contains(read.path) {
+            guard read.pushBytes + bytes <= loop.parts.limits.unreadPushBytes else { return breakOff() }
+            reads[id]?.pushes.append((push, listen))
+            reads[id]?.pushBytes += bytes
+        }
+    }
+
+    /// Sends the pushes again that an answer has undone: clients take a value for newer than what they were sent before it.
+    private func `repeat`(
+        _ pushes: [(push: RealtimePush, listen: RealtimeSession.ListenID)], after version: Int64
+    ) {
+        for (push, listen) in pushes where push.version > version {
+            if let tag = session.tag(ofPushesTo: listen) { send(push, tag) }
         }
     }
 

@@ -127,6 +127,9 @@ struct RESTWriteReader {
 
     private func refusal(_ error: RealtimeError, _ body: UnsafeRawBufferPointer) -> RESTRefusal {
         guard error.problem != .tooManyNodes else { return RESTRefusal(.tooMuchToWrite) }
+        guard error.problem != .updateTooLarge else {
+            return RESTRefusal(.updateTooLarge(nodes: RealtimeLimits.maxUpdateNodes))
+        }
         return RESTRefusal(400, error.restMessage(body: body, isUpdate: request.verb == .patch))
     }
 

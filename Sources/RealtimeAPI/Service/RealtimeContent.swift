@@ -63,9 +63,12 @@ package struct RealtimeReading: Sendable {
     package var content: RealtimeContent
     /// Empty for nothing; nil if it wasn't asked for.
     package var hash: String?
+    /// The version of the state, as in pushes. A client that has no listens isn't told.
+    package var version: Int64
 
-    package init(_ content: RealtimeContent, hash: String? = nil) {
+    package init(_ content: RealtimeContent, hash: String? = nil, version: Int64 = .max) {
         self.content = content
         self.hash = hash
+        self.version = version
     }
 }

@@ -15,6 +15,8 @@ package final class RealtimePush: Sendable {
     /// The place of the change, from the root. It is at or below the path of each listen that the push is sent to.
     package let target: RealtimeTarget
     package let change: Change
+    /// That of the state that has the change.
+    let version: Int64
 
     /// The frames of a message without a tag, and of the last one with a tag.
     private struct Frames {
@@ -26,9 +28,10 @@ package final class RealtimePush: Sendable {
 
     private let frames = Mutex(Frames())
 
-    package init(_ target: RealtimeTarget, _ change: Change) {
+    package init(_ target: RealtimeTarget, _ change: Change, version: Int64 = 0) {
         self.target = target
         self.change = change
+        self.version = version
     }
 
     /// The change of a value.
@@ -91,7 +94,7 @@ package final class RealtimePush: Sendable {
                     isPriority: change.target.isPriority),
                 change.node)
         }
-        return RealtimePush(RealtimeTarget(place), .merge(below))
+        return RealtimePush(RealtimeTarget(place), .merge(below), version: version)
     }
 
     /// The message in the protocol of WebSocket and long polling.

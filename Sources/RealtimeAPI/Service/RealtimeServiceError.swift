@@ -24,6 +24,9 @@ package enum RealtimeServiceError: Error, Hashable, Sendable {
     case invalidSetting(String)
     /// A write takes longer than the time that its sender allows.
     case writeTooSlow
+    /// A write that is one step of the commits has more nodes than the limit: an update, a value with server values, or one
+    /// for the end of a session.
+    case updateTooLarge(nodes: Int)
     /// A write would call more functions, or with larger events, than it may; a sentence.
     case triggerLimit(String)
     /// In production, the configuration doesn't name the database.
@@ -71,7 +74,7 @@ extension RealtimeServiceError {
         case .invalidToken: "invalid_token"
         case .expiredToken: "expired_token"
         case .tooMuchToRead: "too_big"
-        case .tooMuchToWrite: "write_too_big"
+        case .tooMuchToWrite, .updateTooLarge: "write_too_big"
         case .unavailable: "unavailable"
         case .invalid, .query, .tooManyNodes, .writeTooSlow, .unknownDatabase, .tooManyListens, .rules,
             .unknownRequest, .invalidSetting, .triggerLimit, .failed:
@@ -91,8 +94,11 @@ extension RealtimeServiceError {
         case .tooMuchToRead: "Data requested exceeds the maximum size that can be accessed with a single request."
         case .tooMuchToWrite: "Data to write exceeds the maximum size that can be modified with a single request."
         case .tooManyNodes:
-            "The query looks at too many nodes without an index; add \".indexOn\" to the rules"
+            "The query looks at too many nodes without an index; add \".indexOn\" to the rules, or wait until it is built"
         case .writeTooSlow: "The write takes longer than its writeSizeLimit allows."
+        case .updateTooLarge(let nodes):
+            "The write has more than \(nodes) nodes, the limit of an update, of a value with server values and of one for a "
+                + "disconnection; write it in parts."
         case .unknownDatabase(let name): "There is no database \(name.excerpt)."
         case .tooManyListens(let limit): "The connection has \(limit) listens, the limit."
         case .unverifiedApp: "The app has no valid App Check token."
@@ -112,8 +118,8 @@ extension RealtimeServiceError {
         case .unknownDatabase: 404
         case .unavailable: 503
         case .failed: 500
-        case .invalid, .query, .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .tooManyListens, .rules,
-            .unknownRequest, .invalidSetting, .triggerLimit:
+        case .invalid, .query, .tooMuchToRead, .tooMuchToWrite, .tooManyNodes, .writeTooSlow, .updateTooLarge,
+            .tooManyListens, .rules, .unknownRequest, .invalidSetting, .triggerLimit:
             400
         }
     }

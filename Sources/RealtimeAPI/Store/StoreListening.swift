@@ -64,7 +64,9 @@ final class StoreListening: RealtimeListening {
             receive: { [self] push in
                 guard !isEnded else { return }
                 listener.receive(
-                    .push(database.pushes.push(for: push) { RealtimePush(push.path, push.changes) }))
+                    .push(
+                        database.pushes.push(for: push) { RealtimePush(push.path, push.changes, version: push.version) }
+                    ))
             },
             failed: { [self] failure in end(RealtimeServiceError(failure, of: name)) })
         let hasEnded = state.withLock { state in
@@ -157,11 +159,12 @@ final class StoreListening: RealtimeListening {
 
 extension RealtimePush {
     /// - Parameter changes: with targets that count from the path.
-    convenience init(_ path: RealtimePath, _ changes: [RealtimeChange]) {
+    convenience init(_ path: RealtimePath, _ changes: [RealtimeChange], version: Int64) {
         if changes.count == 1 {
-            self.init(RealtimeTarget(path).appending(changes[0].target), .put(changes[0].node))
+            self.init(
+                RealtimeTarget(path).appending(changes[0].target), .put(changes[0].node), version: version)
         } else {
-            self.init(RealtimeTarget(path), .merge(changes))
+            self.init(RealtimeTarget(path), .merge(changes), version: version)
         }
     }
 }

@@ -24,7 +24,9 @@ extension StoreRealtimeDatabase {
                 completion: finish)
         case .write(let write):
             // It is one step of the writer, which others wait for.
-            guard write.nodeCount <= Self.maxCommittedNodes else { return completion(.failure(.writeTooSlow)) }
+            guard write.nodeCount <= Self.maxCommittedNodes else {
+                return completion(.failure(.updateTooLarge(nodes: Self.maxCommittedNodes)))
+            }
             // Decided as if it happened now, without a trace.
             let request = commit(write, as: principal)
             store.check(request, of: writer(write, principal, client)) { [shared, name] result in

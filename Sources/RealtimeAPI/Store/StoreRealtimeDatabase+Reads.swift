@@ -120,7 +120,7 @@ extension StoreRealtimeDatabase {
                         case .priority: try state.hash(at: RealtimeTarget(read.path, isPriority: true))
                         case .value, .shallow: try state.hash(at: read.path, matching: read.query)
                         }
-                    return .success(RealtimeReading(content, hash: hash))
+                    return .success(RealtimeReading(content, hash: hash, version: state.version))
                 } catch is TooLong {
                     return nil
                 }

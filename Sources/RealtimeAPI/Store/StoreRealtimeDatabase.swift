@@ -135,9 +135,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                 return stage(value, at: target.path, ifHash: hash, options, principal, client, completion)
             }
             // All of it is one step of the writer, which others wait for.
-            guard principal.isAdmin || write.nodeCount <= Self.maxUpdatedNodes else {
-                return completion(.failure(.writeTooSlow))
-            }
+            let limit = principal.isAdmin ? RealtimeLimits.maxUpdateNodes : Self.maxUpdatedNodes
+            guard write.nodeCount <= limit else { return completion(.failure(.updateTooLarge(nodes: limit))) }
         }
         var request = commit(write, as: principal)
         request.client = client.retrying

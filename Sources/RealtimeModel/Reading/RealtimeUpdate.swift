@@ -77,8 +77,8 @@ package struct RealtimeUpdate: Sendable {
             let value = try RealtimeWriteValue(scanning: &scanner, at: target)
             entries.append(Entry(target: target, value: value))
             nodeCount += value.nodeCount
-            guard nodeCount <= RealtimeLimits.maxWriteNodes else {
-                throw RealtimeError(.tooManyNodes, at: path, offset: scanner.position)
+            guard nodeCount <= RealtimeLimits.maxUpdateNodes else {
+                throw RealtimeError(.updateTooLarge, at: path, offset: scanner.position)
             }
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }

@@ -76,7 +76,9 @@ struct RulesTests {
         try await RunningHost.serving([]) { host in
             let status = try await Self.write(host, "any/1", as: nil)
             #expect(status == 200)
-            #expect(host.process.output.contains("there are no security rules: every client may read and write"))
+            #expect(
+                host.process.output.contains(
+                    "there are no security rules for documents: every client may read and write"))
         }
     }
 

@@ -287,8 +287,8 @@ final class SlowDatabase: RealtimeDatabase {
 
     private let listeners = Mutex<[any RealtimeListener]>([])
 
-    func answerRead(_ content: RealtimeContent, version: Int64 = .max) {
-        reads.withLock { $0.removeFirst() }(.success(RealtimeReading(content, version: version)))
+    func answerRead(_ content: RealtimeContent, version: Int64 = .max, number: Int = 0) {
+        reads.withLock { $0.remove(at: number) }(.success(RealtimeReading(content, version: version)))
     }
 
     func failRead(_ error: RealtimeServiceError) { reads.withLock { $0.removeFirst() }(.failure(error)) }

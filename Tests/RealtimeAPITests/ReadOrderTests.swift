@@ -72,18 +72,25 @@ import Testing
         #expect(read() == ["5", "message"])
     }
 
-    @Test func aReadIsRepeatedIfAListenHasBegunMeanwhile() {
+    @Test func whatPassesAnAnswerThatWaitsIsSentAgain() {
         get(.root)
-        connection.receive(.request(number: 3, .listen(ListenKey(path: .root), nil)), bytes: 100)
-        #expect(database.listenCount == 2)
+        connection.receive(.request(number: 3, .get(path("a"), nil)), bytes: 100)
+        database.answerRead(.bytes(Array("1".utf8)), version: 4, number: 1)
+        push(5)
+        // Requests are answered in order.
+        #expect(read() == ["5"])
+        database.answerRead(.bytes(Array("2".utf8)), version: 5)
+        #expect(read() == ["message", "message", "5"])
+    }
+
+    @Test func aReadWaitsForTheListensBeforeIt() {
+        connection.receive(.request(number: 3, .listen(ListenKey(path: path("a")), nil)), bytes: 100)
+        get(.root)
+        read()
+        #expect(database.readCount == 0)
         database.notifyListeners(.began(RealtimeListenStart(.unchanged)))
         read()
-        database.answerRead(.bytes(Array("1".utf8)), version: 5)
-        #expect(read() == [])
         #expect(database.readCount == 1)
-        database.answerRead(.bytes(Array("2".utf8)), version: 6)
-        // Requests are answered in order.
-        #expect(read() == ["message", "message"])
     }
 }
 

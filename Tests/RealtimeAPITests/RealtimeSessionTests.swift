@@ -106,7 +106,10 @@ import Testing
         _ = script.answered(1, .done)
         #expect(script.ask(2, "g", #"{"p":"a"}"#) == [])
         #expect(script.ask(3, "q", #"{"p":"a","h":""}"#) == [])
-        #expect(script.isBackedUp(false) == ["perform 2 get /a as -", "listen 1 /a as -"])
+        #expect(script.isBackedUp(false) == ["perform 2 get /a as -"])
+        #expect(script.isBackedUp(true) == [])
+        #expect(!script.answered(2, .failure(.permissionDenied)).contains { $0.hasPrefix("listen") })
+        #expect(script.isBackedUp(false) == ["listen 1 /a as -"])
     }
 
     @Test func writesDoNotWaitForEachOther() {

@@ -50,11 +50,11 @@ final class RealtimeConnection: @unchecked Sendable {
     private struct ReadInProgress {
         var path: RealtimePath
         var cancellation: OperationCancellation
+        /// The version of the state that was read; nil until then.
+        var version: Int64?
         /// The pushes since it began that concern its path.
         var pushes: [(push: RealtimePush, listen: RealtimeSession.ListenID)] = []
         var pushBytes = 0
-        /// Whether a listen has begun meanwhile, perhaps with a later state.
-        var isOvertaken = false
     }
 
     private enum End {
@@ -164,18 +164,11 @@ final class RealtimeConnection: @unchecked Sendable {
 
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
         if case .push(let push) = event {
-            if let tag = session.tag(ofPushesTo: id) {
-                note(push, of: id, tag)
-                send(push, tag)
-            }
-            return
+            guard let tag = session.tag(ofPushesTo: id) else { return }
+            return note(push, of: id, tag) ? send(push, tag) : breakOff()
         }
         story.received(event, of: id)
-        switch event {
-        case .began: for read in reads.keys { reads[read]?.isOvertaken = true }
-        case .ended: removeListen(id)
-        case .push: break
-        }
+        if case .ended = event { removeListen(id) }
         perform(session.received(event, of: id))
     }
 
@@ -185,8 +178,9 @@ final class RealtimeConnection: @unchecked Sendable {
         for action in actions {
             switch action {
             case .send(let message): outbox.append(.message(message))
-            case .sendValue(let before, let content, let after):
+            case .sendValue(let read, let before, let content, let after):
                 outbox.append(.value(before: before, content, after: after))
+                if let read { sendPushesAgain(after: read) }
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
                 story.asked(id, "sign in")
@@ -233,7 +227,19 @@ final class RealtimeConnection: @unchecked Sendable {
         switch request {
         case .get(let path, let query):
             let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
-            self.read(id, read, principal)
+            reads[id] = ReadInProgress(path: path, cancellation: read.cancellation)
+            database.read(read, as: principal, for: client) { [self] result in
+                queue.post {
+                    switch result {
+                    case .success(let reading):
+                        self.reads[id]?.version = reading.version
+                        self.answered(id, .value(reading.content))
+                    case .failure(let error):
+                        self.reads[id] = nil
+                        self.answered(id, .failure(error))
+                    }
+                }
+            }
         case .write(let write):
             database.write(write, RealtimeWriteOptions(), as: principal, for: client) { [self] result in
                 let answer = RequestAnswer(result.map { _ in })
@@ -268,47 +274,30 @@ final class RealtimeConnection: @unchecked Sendable {
         }
     }
 
-    private func read(_ id: RealtimeSession.OperationID, _ read: RealtimeRead, _ principal: RealtimePrincipal) {
-        reads[id] = ReadInProgress(path: read.path, cancellation: read.cancellation)
-        database.read(read, as: principal, for: client) { [self] result in
-            queue.post {
-                guard let progress = self.reads[id] else { return }
-                switch result {
-                case .success(let reading) where progress.isOvertaken:
-                    if case .stream(let stream, _) = reading.content { stream.cancel() }
-                    self.read(id, read, principal)
-                case .success(let reading):
-                    self.answered(id, .value(reading.content))
-                    self.repeat(progress.pushes, after: reading.version)
-                case .failure(let error): self.answered(id, .failure(error))
-                }
-            }
-        }
-    }
-
     /// Keeps a push for the answers to reads.
-    private func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, _ tag: Int64?) {
-        guard !reads.isEmpty else { return }
+    ///
+    /// - Returns: false if it is too much.
+    private func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, _ tag: Int64?) -> Bool {
+        guard !reads.isEmpty else { return true }
         let bytes = push.frameBytes(tag: tag)
         let path = push.target.path
         for (id, read) in reads where read.path.contains(path) || path.contains(read.path) {
-            guard read.pushBytes + bytes <= loop.parts.limits.unreadPushBytes else { return breakOff() }
+            guard read.pushBytes + bytes <= loop.parts.limits.unreadPushBytes else { return false }
             reads[id]?.pushes.append((push, listen))
             reads[id]?.pushBytes += bytes
         }
+        return true
     }
 
-    /// Sends the pushes again that an answer has undone: clients take a value for newer than what they were sent before it.
-    private func `repeat`(
-        _ pushes: [(push: RealtimePush, listen: RealtimeSession.ListenID)], after version: Int64
-    ) {
-        for (push, listen) in pushes where push.version > version {
+    /// Sends the pushes again that an answer undoes: clients take its value for newer than what they were sent before it.
+    private func sendPushesAgain(after id: RealtimeSession.OperationID) {
+        guard let read = reads.removeValue(forKey: id), let version = read.version else { return }
+        for (push, listen) in read.pushes where push.version > version {
             if let tag = session.tag(ofPushesTo: listen) { send(push, tag) }
         }
     }
 
     private func answered(_ id: RealtimeSession.OperationID, _ answer: RequestAnswer) {
-        reads[id] = nil
         story.answered(id, answer.summary)
         perform(session.answered(id, answer))
     }

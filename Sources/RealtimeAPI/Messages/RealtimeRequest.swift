@@ -55,7 +55,9 @@ extension ListenKey: Hashable {
 extension RealtimeRequest {
     /// Which requests may be under way together. Those of different kinds wait for each other.
     enum Kind: Equatable {
-        case read
+        case listen
+        /// Clients take its value for newer than the data of listens before it, and for older than those after it.
+        case get
         case write
         /// It runs alone.
         case other
@@ -63,7 +65,8 @@ extension RealtimeRequest {
 
     var kind: Kind {
         switch self {
-        case .listen, .get: .read
+        case .listen: .listen
+        case .get: .get
         case .write: .write
         case .statistics, .authenticate, .authenticateServer, .unauthenticate, .provideApp, .removeApp, .unlisten,
             .onDisconnect, .endFormerSession, .invalid:

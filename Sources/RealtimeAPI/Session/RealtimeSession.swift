@@ -14,7 +14,8 @@ struct RealtimeSession {
     enum Action: Equatable {
         case send([UInt8])
         /// Sends a message with a value in it, piece by piece if it is large.
-        case sendValue(before: [UInt8], RealtimeContent, after: [UInt8])
+        /// - Parameter operation: the read whose answer it is; nil for the data of a listen.
+        case sendValue(of: OperationID?, before: [UInt8], RealtimeContent, after: [UInt8])
         /// Calls the database, whose answer is given to ``RealtimeSession/answered(_:_:)``.
         case perform(OperationID, RealtimeRequest, as: RealtimePrincipal)
         /// Verifies a token, whose bearer is given to ``RealtimeSession/verified(_:_:)``.
@@ -236,7 +237,7 @@ struct RealtimeSession {
     }
 
     private mutating func reply(_ actions: inout [Action]) {
-        while let (number, answer) = requests.takeAnswer() {
+        while let (id, number, answer) = requests.takeAnswer() {
             guard let number else { continue }
             switch answer {
             case .done: actions.append(.send(ServerMessage.ok(number)))
@@ -245,7 +246,7 @@ struct RealtimeSession {
             case .failure(let error): actions.append(.send(ServerMessage.refusal(number, error)))
             case .value(let content):
                 let (before, after) = ServerMessage.getEnvelope(number)
-                actions.append(.sendValue(before: before, content, after: after))
+                actions.append(.sendValue(of: id, before: before, content, after: after))
             }
         }
     }
@@ -359,7 +360,7 @@ struct RealtimeSession {
         case .ranges(let ranges): return [.send(ServerMessage.ranges(ranges, key))]
         case .value(let content):
             let (before, after) = ServerMessage.dataEnvelope(key)
-            return [.sendValue(before: before, content, after: after)]
+            return [.sendValue(of: nil, before: before, content, after: after)]
         }
     }
 }

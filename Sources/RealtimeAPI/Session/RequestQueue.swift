@@ -105,11 +105,11 @@ struct RequestQueue {
     }
 
     private func mayStart(_ kind: RealtimeRequest.Kind) -> Bool {
-        if hasFailed || isBackedUp && kind == .read { return false }
+        if hasFailed || isBackedUp && (kind == .listen || kind == .get) { return false }
         guard let last = running.last else { return true }
         guard last.kind == kind else { return false }
         return switch kind {
-        case .read: running.count < limits.concurrentReads
+        case .listen, .get: running.count < limits.concurrentReads
         case .write: running.count < limits.concurrentWrites && runningBytes < limits.waitingBytes
         case .other: false
         }
@@ -158,11 +158,11 @@ struct RequestQueue {
     var mustEnd: Bool { if case .failed? = running.first?.state { true } else { false } }
 
     /// Takes the next answer that waits for no earlier one.
-    mutating func takeAnswer() -> (number: Int64?, answer: RequestAnswer)? {
+    mutating func takeAnswer() -> (id: OperationID, number: Int64?, answer: RequestAnswer)? {
         guard let first = running.first, case .answered(let answer) = first.state else { return nil }
         running.removeFirst()
         runningBytes -= first.bytes
-        return (first.number, answer)
+        return (first.id, first.number, answer)
     }
 
     /// Forgets all requests but those whose values the database still holds: ``remove(_:)`` forgets them once it has

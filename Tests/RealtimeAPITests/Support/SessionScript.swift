@@ -55,8 +55,8 @@ struct SessionScript {
     private static func line(_ action: RealtimeSession.Action) -> String {
         switch action {
         case .send(let message): text(message)
-        case .sendValue(let before, .bytes(let value), let after): text(before + value + after)
-        case .sendValue(let before, .stream, let after): "\(text(before))…\(text(after))"
+        case .sendValue(_, let before, .bytes(let value), let after): text(before + value + after)
+        case .sendValue(_, let before, .stream, let after): "\(text(before))…\(text(after))"
         case .perform(let id, let request, let principal): "perform \(id) \(name(request)) as \(name(principal))"
         case .verify(let id, let token, let override):
             "verify \(id) \(token)\(override.map { " as \(name($0.principal))" } ?? "")"

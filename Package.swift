@@ -751,7 +751,11 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "RealtimeTesting", dependencies: ["StrictJSON", "RealtimeModel", "TestSupport"],
+            name: "RealtimeTesting",
+            dependencies: [
+                "StrictJSON", "RealtimeModel", "RealtimeHashing", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Tests/RealtimeTesting", swiftSettings: settings),
         .testTarget(
             name: "RealtimeModelTests",
@@ -787,7 +791,7 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "RealtimeModel", "RealtimeHashing", "StorageEngine", "CommitPipeline",
                 "RealtimeStore",
-                "TestSupport", "StoreTestSupport",
+                "TestSupport", "StoreTestSupport", "RealtimeTesting",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -3,12 +3,14 @@ import DocumentModel
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import RealtimeTesting
 import StorageEngine
 import StoreTestSupport
 import TestSupport
 import Testing
 
-/// Listeners beside a tree in memory: after each batch every listener has what the tree has.
+/// Listeners beside a tree in memory: after each batch every listener has what the tree has. Some leave, and come back with the
+/// hashes of what they had.
 struct ListenerModelTests {
     @Test(.endsHangs, arguments: EngineKind.allCases)
     func everyListenerHasWhatTheTreeHas(kind: EngineKind) async throws {
@@ -29,12 +31,28 @@ struct ListenerModelTests {
         var tree = RealtimeTree()
         let fixture = try RealtimeFixture(kind, configuration: configuration)
         var views: [ListenerView] = []
+        var away: [ListenerView] = []
         try await fixture.store.configureIndexes(random.indexes(), in: RealtimeFixture.namespace)
         for step in 1...40 {
             let place: Comment = "seed \(seed), step \(step)"
             for _ in 0..<Int.random(in: 0...2, using: &random.generator) {
                 let query = random.generator.once(in: 2) ? random.query() : nil
                 views.append(await ListenerView(fixture.store, random.path(), query))
+            }
+            while !away.isEmpty, random.generator.once(in: 2) {
+                let left = away.removeFirst()
+                let client = MobileClient(left.node)
+                let known = ListenerView.Known(
+                    node: left.node,
+                    compound: client.hasUnhashedPriority ? nil : client.compoundHash(splitting: &random.generator))
+                let view = await ListenerView(fixture.store, left.path, left.query, returning: known)
+                let expected = view.query.map { query in tree[view.path]?.matching(query) } ?? tree[view.path]
+                #expect(view.node == expected, "\(place): \(view.path) \(String(describing: view.query)) came back")
+                views.append(view)
+            }
+            if !views.isEmpty, random.generator.once(in: 3) {
+                away.append(views.remove(at: Int.random(in: 0..<views.count, using: &random.generator)))
+                away.last?.cancel()
             }
             if views.count > 12 { views.remove(at: Int.random(in: 0..<views.count, using: &random.generator)).cancel() }
             // Several writes that are submitted together, and usually share a batch.

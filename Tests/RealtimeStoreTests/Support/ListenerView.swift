@@ -1,6 +1,8 @@
 import CommitPipeline
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import RealtimeTesting
 import Synchronization
 
 /// What a listener has, kept up to date by its pushes.
@@ -24,14 +26,33 @@ final class ListenerView: Sendable {
     private let state = Mutex(State())
     private let listener = Mutex<RealtimeListener?>(nil)
 
+    /// What a client that was away has.
+    struct Known: Sendable {
+        var node: RealtimeNode?
+        /// Nil if it sends the hash of the whole alone.
+        var compound: RealtimeCompoundHash?
+
+        /// What the client has after it has come back: what it has, changed in the ranges that differ, or all again.
+        func node(in state: RealtimeSnapshot, _ path: RealtimePath, _ query: RealtimeQuery?) throws -> RealtimeNode? {
+            if try state.hash(at: path, matching: query) == node?.hash ?? "" { return node }
+            guard let compound,
+                let ranges = try state.ranges(at: path, matching: query, differingFrom: compound), !ranges.isEmpty
+            else { return try state.node(at: path, matching: query) }
+            var client = MobileClient(node)
+            for range in ranges { client.merge(range) }
+            return client.node
+        }
+    }
+
     /// Returns once the listener has begun.
     ///
     /// - Parameters:
+    ///   - known: what the client has; nil for nothing.
     ///   - meanwhile: runs on the reader's thread, after the initial data were read.
     ///   - received: called with each push.
     init(
         _ store: RealtimeStore, _ path: RealtimePath, _ query: RealtimeQuery? = nil, of caller: ReadCaller? = nil,
-        meanwhile: @escaping @Sendable () -> Void = {},
+        returning known: Known? = nil, meanwhile: @escaping @Sendable () -> Void = {},
         received: @escaping @Sendable (RealtimePush) -> Void = { _ in }
     ) async {
         self.path = path
@@ -40,7 +61,12 @@ final class ListenerView: Sendable {
             let listener = store.listen(
                 to: path, matching: query, in: RealtimeFixture.namespace, of: caller,
                 read: { state in
-                    let node = try state.node(at: path, matching: query)
+                    let node =
+                        if let known {
+                            try known.node(in: state, path, query)
+                        } else {
+                            try state.node(at: path, matching: query)
+                        }
                     meanwhile()
                     return (node, state.version)
                 },

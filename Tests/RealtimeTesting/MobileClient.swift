@@ -1,28 +1,27 @@
 import Crypto
 import FoundationEssentials
-import RealtimeHashing
-import RealtimeModel
-import RealtimeTesting
-import TestSupport
+package import RealtimeHashing
+package import RealtimeModel
+package import TestSupport
 
 /// What a mobile client does with compound hashes, written without the model's hashers: it keeps leaves by their paths.
 ///
 /// As the SDKs, it leaves out an object's priority after which no child comes, and never ends a range with a priority.
-struct MobileClient {
+package struct MobileClient {
     /// A leaf, or an object's priority, with the names from the root.
     private typealias Leaf = (names: [String], value: RealtimeNode)
 
-    private(set) var node: RealtimeNode?
+    package private(set) var node: RealtimeNode?
 
-    init(_ node: RealtimeNode?) { self.node = node }
+    package init(_ node: RealtimeNode?) { self.node = node }
 
-    var hasUnhashedPriority: Bool {
+    package var hasUnhashedPriority: Bool {
         guard let node else { return false }
         return Self.leaves(of: node, names: []).count > Self.leaves(of: node, names: [], isHash: true).count
     }
 
     /// Splits the leaves at random, but not after a priority.
-    func compoundHash(splitting random: inout SeededGenerator) -> RealtimeCompoundHash {
+    package func compoundHash(splitting random: inout SeededGenerator) -> RealtimeCompoundHash {
         var hashes: [String] = []
         var paths: [RealtimeTarget] = []
         var range: [Leaf] = []
@@ -42,7 +41,7 @@ struct MobileClient {
     }
 
     /// Replaces the leaves of a range.
-    mutating func merge(_ range: RealtimeRange) {
+    package mutating func merge(_ range: RealtimeRange) {
         func isWithin(_ leaf: Leaf) -> Bool {
             guard let place = try? RealtimeTarget(leaf.names.joined(separator: "/")) else { return false }
             return range.start.map { $0 < place } ?? true && range.end.map { !($0 < place) } ?? true

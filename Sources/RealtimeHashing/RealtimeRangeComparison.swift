@@ -32,9 +32,10 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
         sendPending(before: place)
         begin(at: place)
         if priority != nil {
-            for (end, path) in expected.paths[index...].enumerated() {
-                guard place.path.contains(path.path) else { break }
-                endangering.insert(index + end + 1)
+            var range = index
+            while range < expected.paths.count, place.path.contains(expected.paths[range].path) {
+                range += 1
+                endangering.insert(range)
             }
         }
         text?.append(leaf, priority: priority, at: place)

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
@@ -9,77 +8,8 @@ import Testing
 
 /// Pushes that come again and again to many connections of a loop are handed over several at once.
 @Suite(.endsHangs) struct PushPauseTests {
-    final class Transport: RealtimeTransport {
-        let isReady = true
-        private(set) var sent: [String] = []
-        private var read: [String] = []
-        private(set) var flushes = 0
-
-        /// What was handed over since the last call.
-        func takeRead() -> [String] {
-            defer { read = [] }
-            return read
-        }
-
-        func send(_ message: [UInt8]) { sent.append("message") }
-        func send(_ push: RealtimePush, tag: Int64?) {
-            guard case .put(let node) = push.change, case .string(let name)? = node?.leaf else { return }
-            sent.append(name)
-        }
-        func beginParts(units: Int) {}
-        func sendPart(_ part: [UInt8]) {}
-        func endParts() {}
-        func setReading(_ isReading: Bool) {}
-        func close() {}
-        func abort() {}
-
-        func flush() {
-            flushes += 1
-            read += sent
-            sent = []
-        }
-    }
-
-    /// Connections that listen to the same value.
-    private struct Listeners {
-        let database = SlowDatabase()
-        let eventLoop = EmbeddedEventLoop()
-        let connections: [RealtimeConnection]
-        let transports: [Transport]
-
-        init(_ count: Int) {
-            let loop = RealtimeLoop(
-                eventLoop: eventLoop,
-                parts: RealtimeParts(
-                    service: InMemoryService(),
-                    credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
-                    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
-            connections = (0..<count).map { [database] number in
-                RealtimeConnection(
-                    .init(database: "n", session: "S\(number)"), database, .init(host: "h"), address: 1, loop: loop)
-            }
-            transports = connections.map { _ in Transport() }
-            for (connection, transport) in zip(connections, transports) {
-                connection.begin(transport)
-                connection.receive(.request(number: 1, .listen(ListenKey(path: .root), nil)), bytes: 100)
-            }
-            database.notifyListeners(.began(RealtimeListenStart(.unchanged)))
-            eventLoop.run()
-            eventLoop.advanceTime(by: .seconds(1))
-        }
-
-        func push(_ name: String) {
-            database.notifyListeners(.push(RealtimePush(RealtimePath.root, .put(RealtimeNode(.string(name))))))
-            eventLoop.run()
-        }
-
-        /// What each client could read since the last call.
-        func read() -> [[String]] { transports.map { $0.takeRead() } }
-    }
-
     @Test func theFirstOfManyPushesIsHandedOverAtOnceAndTheNextOnesTogether() {
-        let listeners = Listeners(8)
-        _ = listeners.read()
+        let listeners = TestConnections(8)
         listeners.push("a")
         #expect(listeners.read() == Array(repeating: ["a"], count: 8))
         listeners.eventLoop.advanceTime(by: .milliseconds(1))
@@ -96,8 +26,7 @@ import Testing
     }
 
     @Test func eachPushIsHandedOverOnce() {
-        let listeners = Listeners(8)
-        _ = listeners.read()
+        let listeners = TestConnections(8)
         let before = listeners.transports.map(\.flushes)
         for number in 0..<100 {
             listeners.push("\(number)")
@@ -112,7 +41,7 @@ import Testing
     }
 
     @Test func anAnswerIsNeverHeldBack() {
-        let listeners = Listeners(9)
+        let listeners = TestConnections(9)
         listeners.connections[3].receive(
             .request(number: 2, .write(.set(RealtimeTarget(.root), RealtimeWriteValue(nil), ifHash: nil))), bytes: 100)
         listeners.push("a")
@@ -130,8 +59,7 @@ import Testing
     }
 
     @Test func fewConnectionsNeverWait() {
-        let listeners = Listeners(7)
-        _ = listeners.read()
+        let listeners = TestConnections(7)
         for number in 0..<10 {
             listeners.push("\(number)")
             #expect(listeners.read() == Array(repeating: ["\(number)"], count: 7))

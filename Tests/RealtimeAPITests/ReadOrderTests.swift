@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
@@ -9,44 +8,25 @@ import Testing
 
 /// The answer to a read may be of an earlier state than pushes before it, and clients take it for a later one.
 @Suite(.endsHangs) struct ReadOrderTests {
-    private let database = SlowDatabase()
-    private let eventLoop = EmbeddedEventLoop()
-    private let connection: RealtimeConnection
-    private let transport = PushPauseTests.Transport()
-
-    init() {
-        let loop = RealtimeLoop(
-            eventLoop: eventLoop,
-            parts: RealtimeParts(
-                service: InMemoryService(),
-                credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
-                logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
-        connection = RealtimeConnection(
-            .init(database: "n", session: "S"), database, .init(host: "h"), address: 1, loop: loop)
-        connection.begin(transport)
-        connection.receive(
-            .request(number: 1, .listen(ListenKey(path: path("a/b")), nil)), bytes: 100)
-        database.notifyListeners(.began(RealtimeListenStart(.unchanged)))
-        read()
-    }
+    private let connections = TestConnections(listeningTo: path("a/b"))
+    private var database: SlowDatabase { connections.database }
+    private var connection: RealtimeConnection { connections.connections[0] }
 
     /// Lets the connection do its work.
     ///
     /// - Returns: what its client is sent.
     @discardableResult
     private func read() -> [String] {
-        eventLoop.run()
-        eventLoop.advanceTime(by: .seconds(1))
-        return transport.takeRead()
+        connections.eventLoop.run()
+        connections.eventLoop.advanceTime(by: .seconds(1))
+        return connections.read()[0]
     }
 
-    private func push(_ version: Int64) {
-        let target = RealtimeTarget(path("a/b"))
-        database.notifyListeners(
-            .push(RealtimePush(target, .put(RealtimeNode(.string("\(version)"))), version: version)))
-    }
+    private func push(_ version: Int64) { connections.push("\(version)", version: version) }
 
-    private func get(_ path: RealtimePath) { connection.receive(.request(number: 2, .get(path, nil)), bytes: 100) }
+    private func get(_ path: RealtimePath, number: Int64 = 2) {
+        connection.receive(.request(number: number, .get(path, nil)), bytes: 100)
+    }
 
     @Test(arguments: [[], ["a", "b"], ["a", "b", "c"]]) func pushesThatAnAnswerUndoesAreSentAgain(keys: [String]) {
         get(path(keys.joined(separator: "/")))
@@ -74,13 +54,62 @@ import Testing
 
     @Test func whatPassesAnAnswerThatWaitsIsSentAgain() {
         get(.root)
-        connection.receive(.request(number: 3, .get(path("a"), nil)), bytes: 100)
+        get(path("a"), number: 3)
         database.answerRead(.bytes(Array("1".utf8)), version: 4, number: 1)
         push(5)
         // Requests are answered in order.
         #expect(read() == ["5"])
         database.answerRead(.bytes(Array("2".utf8)), version: 5)
         #expect(read() == ["message", "message", "5"])
+    }
+
+    @Test func aLaterReadUndoesOnlyWhatCameSinceItBegan() {
+        get(.root)
+        push(5)
+        get(path("a"), number: 3)
+        push(6)
+        #expect(read() == ["5", "6"])
+        database.answerRead(.bytes(Array("1".utf8)), version: 4)
+        #expect(read() == ["message", "5", "6"])
+        push(7)
+        database.answerRead(.bytes(Array("1".utf8)), version: 5)
+        #expect(read() == ["7", "message", "6", "7"])
+    }
+
+    @Test func aReadThatFailsUndoesNothing() {
+        get(.root)
+        push(5)
+        database.failRead(.permissionDenied)
+        #expect(read() == ["5", "message"])
+    }
+
+    /// A slow read must not fill the memory with what passes it.
+    @Test func whatIsKeptForReadsIsBounded() {
+        var limits = RealtimeConnectionLimits()
+        limits.unreadPushBytes = 1000
+        let connections = TestConnections(2, listeningTo: path("a/b"), limits: limits)
+        // The second client's read is of another place.
+        for (connection, place) in zip(connections.connections, ["a", "c"]) {
+            connection.receive(.request(number: 2, .get(path(place), nil)), bytes: 100)
+        }
+        for version: Int64 in 0..<100 { connections.push("\(version)", version: version) }
+        #expect(connections.transports.map(\.isAborted) == [true, false])
+    }
+
+    @Test func whatIsKeptForReadsIsGivenUpWithThem() {
+        var limits = RealtimeConnectionLimits()
+        limits.unreadPushBytes = 1000
+        let connections = TestConnections(listeningTo: path("a/b"), limits: limits)
+        for version: Int64 in 0..<100 {
+            // There is always a read in progress.
+            connections.connections[0].receive(.request(number: version + 2, .get(path("a"), nil)), bytes: 100)
+            connections.push("\(version)", version: version)
+            guard version > 0 else { continue }
+            connections.database.answerRead(.bytes(Array("1".utf8)), version: version)
+            connections.eventLoop.run()
+        }
+        #expect(!connections.transports[0].isAborted)
+        #expect(connections.database.readCount == 1)
     }
 
     @Test func aReadWaitsForTheListensBeforeIt() {

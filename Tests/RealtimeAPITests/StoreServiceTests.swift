@@ -85,8 +85,12 @@ import Testing
             _ path: String, _ json: String, ifHash hash: String? = nil, as principal: RealtimePrincipal = .admin
         ) async throws {
             let target = try RealtimeTarget(path)
-            let write = RealtimeWrite.set(
-                target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target), ifHash: hash)
+            try await write(
+                .set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target), ifHash: hash), as: principal
+            )
+        }
+
+        func write(_ write: RealtimeWrite, as principal: RealtimePrincipal = .admin) async throws {
             let database = try database()
             let result = await withCheckedContinuation { continuation in
                 database.write(write, RealtimeWriteOptions(), as: principal, for: StoreServiceTests.client) {
@@ -588,6 +592,33 @@ import Testing
         try await set(#""unlimited""#)
         try await host.set("many", many)
         #expect(try await host.read("many/100000") == "1")
+        await host.close()
+    }
+
+    /// Others' writes wait while the writer makes one.
+    @Test func updatesOfManyNodesAreRefusedWithTheLimit() async throws {
+        let host = try Host()
+        func update(_ count: Int) throws -> RealtimeWrite {
+            let leaves = Array(repeating: "1", count: count - 2).joined(separator: ",")
+            return .update(
+                try RealtimeUpdate(
+                    parsing: Array("{\"a\": [\(leaves)], \"b\": 1}".utf8), at: try RealtimePath("many")))
+        }
+        let ada = Self.ada
+        await #expect(throws: RealtimeServiceError.updateTooLarge(nodes: 100_000)) {
+            try await host.write(try update(100_001), as: ada)
+        }
+        #expect(try await host.read("many") == "null")
+        try await host.write(try update(100_000), as: ada)
+        try await host.write(try update(100_001))
+        #expect(try await host.read("many/a/99998") == "1")
+        let (database, large) = (try host.database(), try update(20_001))
+        let registered = await withCheckedContinuation { continuation in
+            database.onDisconnect(.write(large), session: "s1", as: .admin, for: Self.client) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(throws: RealtimeServiceError.updateTooLarge(nodes: 20_000)) { try registered.get() }
         await host.close()
     }
 

@@ -53,6 +53,16 @@ struct RealtimeRefusalTests {
         #expect(throws: RealtimeError(.invalidKey(long), at: .root, offset: 1)) { try node(#"{"\#(long)":1}"#) }
     }
 
+    @Test func anUpdateHasAtMost500000Nodes() throws {
+        func update(_ count: Int) throws -> RealtimeUpdate {
+            let half = "[" + Array(repeating: "1", count: count / 2 - 1).joined(separator: ",") + "]"
+            return try RealtimeUpdate(parsing: Array("{\"a\":\(half),\"b\":\(half)}".utf8), at: .root)
+        }
+        #expect(try update(500_000).entries.count == 2)
+        let error = #expect(throws: RealtimeError.self) { try update(500_002) }
+        #expect(error?.problem == .updateTooLarge)
+    }
+
     @Test(arguments: [("{\"d\":", "}"), ("[", "]")])
     func dataAreAtMost32Deep(open: String, close: String) throws {
         func nested(_ depth: Int) -> String {

@@ -15,6 +15,7 @@ package final class Outbox: Sendable {
     }
 
     let leases = DeliveryLeases()
+    let dueBounds = DueBounds()
     let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
     private let jobs: JobQueue<any CommitJob>

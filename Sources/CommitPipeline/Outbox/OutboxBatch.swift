@@ -136,7 +136,11 @@ final class OutboxBatch {
             guard !finding.repairs.isEmpty, finding.holding.allSatisfy(hold) else { continue }
             for repair in finding.repairs {
                 switch repair {
-                case .put(let table, let key, let row): try storage.put(table, key, row)
+                case .put(let table, let key, let row):
+                    try storage.put(table, key, row)
+                    if table == .deliveries, let (function, due) = OutboxKey.functionAndDueTime(key) {
+                        changes.note(function, due: due)
+                    }
                 case .delete(let table, let key): try storage.delete(table, key)
                 }
             }
@@ -249,6 +253,7 @@ final class OutboxBatch {
 
     /// Called when the batch is durable: announces the changes, before deliveries that an operator changed can be leased.
     func publish(to outbox: Outbox) {
+        outbox.dueBounds.stored(changes.stored)
         for lease in ended { leases.end(lease) }
         changes.removeWithdrawn()
         // Requeued deliveries can be leased at once, withdrawn ones only after their withdrawal was announced.

@@ -16,6 +16,8 @@ package struct OutboxChanges: Sendable {
     /// Completed deliveries; the dispatcher needn't wake up for them.
     private(set) var ended: [DeliveryEnd] = []
     private var earliest: [String: Timestamp] = [:]
+    /// When the first delivery that was stored of each function is due.
+    private(set) var stored: [String: Timestamp] = [:]
     private var bytes = 0
 
     /// Functions that have further deliveries, with the time when the first of them is due, which may be now.
@@ -34,6 +36,11 @@ package struct OutboxChanges: Sendable {
 
     mutating func add(_ function: String, due: Timestamp) {
         earliest[function] = min(earliest[function] ?? due, due)
+    }
+
+    /// A delivery was stored that is due at a time.
+    mutating func note(_ function: String, due: Timestamp) {
+        stored[function] = min(stored[function] ?? due, due)
     }
 
     mutating func add(dead delivery: Delivery) { dead.append(delivery) }

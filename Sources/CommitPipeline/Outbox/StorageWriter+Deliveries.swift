@@ -41,7 +41,7 @@ extension StorageWriter {
                 if try first(in: queue) != nil { delivery.state = .waiting }
                 try put(.deliveries, queue + OutboxKey.event(event.id), [])
             }
-            try store(delivery)
+            try store(delivery, &changes)
             announce(delivery, bytes, at: now, &changes)
         }
         return row.count
@@ -83,7 +83,7 @@ extension StorageWriter {
             }
             try take(delivery)
         }
-        try store(changed)
+        try store(changed, &changes)
         try announce(changed, at: now, &changes)
     }
 
@@ -95,7 +95,7 @@ extension StorageWriter {
         note(&changed)
         changed.state = .dead(now)
         try take(delivery)
-        try store(changed)
+        try store(changed, &changes)
         try leaveOrderingQueue(delivery, at: now, &changes)
         changes.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now, error: changed.lastError))
     }
@@ -122,7 +122,7 @@ extension StorageWriter {
             if try !rejoin(delivery, hold, &changes) { changed.state = .waiting }
         }
         try take(delivery)
-        try store(changed)
+        try store(changed, &changes)
         // Many deliveries may be requeued at once, so their events aren't passed on.
         if changed.due != nil { changes.add(changed.id.function, due: now) }
     }
@@ -130,13 +130,14 @@ extension StorageWriter {
     // MARK: Rows
 
     /// Stores a delivery's rows.
-    func store(_ delivery: Delivery) throws {
+    func store(_ delivery: Delivery, _ changes: inout OutboxChanges) throws {
         switch delivery.state {
         case .dead: try put(.deliveries, OutboxKey.dead(delivery.id), delivery.row)
         case .waiting: try put(.deliveries, OutboxKey.pending(delivery.id), delivery.row)
         case .pending(let due):
             try put(.deliveries, OutboxKey.pending(delivery.id), delivery.row)
             try put(.deliveries, OutboxKey.due(due, delivery.id), [])
+            changes.note(delivery.id.function, due: due)
         }
     }
 

@@ -41,7 +41,7 @@ extension StorageWriter {
                 var waiting = head
                 waiting.state = .waiting
                 try take(head)
-                try store(waiting)
+                try store(waiting, &changes)
                 changes.withdraw(id)
                 isNext = true
             }
@@ -63,7 +63,7 @@ extension StorageWriter {
         // A delivery that can't be read stays in place for the check to report.
         guard var next = try readableDelivery(id), next.state == .waiting else { return }
         next.state = .pending(due: now)
-        try store(next)
+        try store(next, &changes)
         try announce(next, at: now, &changes)
     }
 }

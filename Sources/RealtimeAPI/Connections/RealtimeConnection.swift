@@ -20,7 +20,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var outbox = RealtimeOutbox()
     private var value: ValueInProgress?
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
-    private var reads: [RealtimeSession.OperationID: ReadInProgress] = [:]
+    private var reads = ReadsInProgress()
     private var tokenEnd: Scheduled<Void>?
     /// The key of a server that is connected.
     private var serverKey: String?
@@ -44,17 +44,6 @@ final class RealtimeConnection: @unchecked Sendable {
         /// What was read so far, if the message's length isn't known.
         var collected: [UInt8]?
         var isReading = false
-    }
-
-    /// A read that isn't answered. Pushes may pass it: what it reads may be of an earlier state.
-    private struct ReadInProgress {
-        var path: RealtimePath
-        var cancellation: OperationCancellation
-        /// The version of the state that was read; nil until then.
-        var version: Int64?
-        /// The pushes since it began that concern its path.
-        var pushes: [(push: RealtimePush, listen: RealtimeSession.ListenID)] = []
-        var pushBytes = 0
     }
 
     private enum End {
@@ -131,8 +120,7 @@ final class RealtimeConnection: @unchecked Sendable {
             story.ended(reason)
             client.leaves()
             perform(session.end())
-            for read in reads.values { read.cancellation.cancel() }
-            reads = [:]
+            reads.cancelAll()
             value?.stream.cancel()
             value = nil
             outbox.removeAll()
@@ -165,7 +153,8 @@ final class RealtimeConnection: @unchecked Sendable {
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
         if case .push(let push) = event {
             guard let tag = session.tag(ofPushesTo: id) else { return }
-            return note(push, of: id, tag) ? send(push, tag) : breakOff()
+            if reads.note(push, of: id, tag: tag), !hold() { return breakOff() }
+            return send(push, tag)
         }
         story.received(event, of: id)
         if case .ended = event { removeListen(id) }
@@ -227,15 +216,15 @@ final class RealtimeConnection: @unchecked Sendable {
         switch request {
         case .get(let path, let query):
             let read = RealtimeRead(path, query: query, form: .value(.export), countsUnits: true)
-            reads[id] = ReadInProgress(path: path, cancellation: read.cancellation)
+            reads.begin(id, at: path, read.cancellation)
             database.read(read, as: principal, for: client) { [self] result in
                 queue.post {
                     switch result {
                     case .success(let reading):
-                        self.reads[id]?.version = reading.version
+                        self.reads.hasRead(id, version: reading.version)
                         self.answered(id, .value(reading.content))
                     case .failure(let error):
-                        self.reads[id] = nil
+                        _ = self.reads.end(id)
                         self.answered(id, .failure(error))
                     }
                 }
@@ -274,26 +263,10 @@ final class RealtimeConnection: @unchecked Sendable {
         }
     }
 
-    /// Keeps a push for the answers to reads.
-    ///
-    /// - Returns: false if it is too much.
-    private func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, _ tag: Int64?) -> Bool {
-        guard !reads.isEmpty else { return true }
-        let bytes = push.frameBytes(tag: tag)
-        let path = push.target.path
-        for (id, read) in reads where read.path.contains(path) || path.contains(read.path) {
-            guard read.pushBytes + bytes <= loop.parts.limits.unreadPushBytes else { return false }
-            reads[id]?.pushes.append((push, listen))
-            reads[id]?.pushBytes += bytes
-        }
-        return true
-    }
-
     /// Sends the pushes again that an answer undoes: clients take its value for newer than what they were sent before it.
     private func sendPushesAgain(after id: RealtimeSession.OperationID) {
-        guard let read = reads.removeValue(forKey: id), let version = read.version else { return }
-        for (push, listen) in read.pushes where push.version > version {
-            if let tag = session.tag(ofPushesTo: listen) { send(push, tag) }
+        for push in reads.end(id) {
+            if let tag = session.tag(ofPushesTo: push.listen) { send(push.push, tag) }
         }
     }
 
@@ -382,15 +355,16 @@ final class RealtimeConnection: @unchecked Sendable {
             return flushLater()
         }
         outbox.append(.push(push, tag: tag, bytes: push.frameBytes(tag: tag)))
-        if outbox.waitingPushBytes > loop.parts.limits.unreadPushBytes || !hold() { breakOff() }
+        if !hold() { breakOff() }
     }
 
     /// Counts the client's requests and listens, and what waits for it, among what there is for all.
     ///
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
-        let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes
-        guard held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
+        let pushBytes = outbox.waitingPushBytes + reads.bytes
+        guard pushBytes <= loop.parts.limits.unreadPushBytes,
+            held?.adjust(to: pushBytes + outbox.waitingMessageBytes, identify: { memoryHolder }) ?? true,
             heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true
         else { return false }
         return heldRequests?.adjust(to: session.requestBytes, identify: { memoryHolder }) ?? true

@@ -28,6 +28,9 @@ package protocol RealtimeService: Sendable {
 package protocol RealtimeDatabase: AnyObject, Sendable {
     /// Reads a value. Rules are decided before anything about the value is known, also its hash or that a query lacks an
     /// index.
+    ///
+    /// A read that began before a commit may be of a state without it, although listeners were notified of it: compare the
+    /// versions.
     func read(
         _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void)

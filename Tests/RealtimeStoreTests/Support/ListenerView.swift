@@ -34,10 +34,19 @@ final class ListenerView: Sendable {
 
         /// What the client has after it has come back: what it has, changed in the ranges that differ, or all again.
         func node(in state: RealtimeSnapshot, _ path: RealtimePath, _ query: RealtimeQuery?) throws -> RealtimeNode? {
-            if try state.hash(at: path, matching: query) == node?.hash ?? "" { return node }
+            let current = try state.node(at: path, matching: query)
+            let returned = try returned(to: current, in: state, path, query)
+            // Hashes have numbers as doubles: a client keeps a large integer that has become its neighbor.
+            return returned.hash == current.hash ? current : returned
+        }
+
+        private func returned(
+            to current: RealtimeNode?, in state: RealtimeSnapshot, _ path: RealtimePath, _ query: RealtimeQuery?
+        ) throws -> RealtimeNode? {
+            if try state.hash(at: path, matching: query) == node.hash { return node }
             guard let compound,
                 let ranges = try state.ranges(at: path, matching: query, differingFrom: compound), !ranges.isEmpty
-            else { return try state.node(at: path, matching: query) }
+            else { return current }
             var client = MobileClient(node)
             for range in ranges { client.merge(range) }
             return client.node

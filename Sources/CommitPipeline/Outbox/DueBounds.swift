@@ -1,0 +1,63 @@
+import DocumentModel
+import StorageEngine
+import Synchronization
+
+/// Where each function's due deliveries begin.
+///
+/// Engines that write logs keep deleted keys for a while, and scans pass them one by one. With this, a look for due deliveries
+/// doesn't pass all that have ended before.
+final class DueBounds: Sendable {
+    private struct Bound {
+        /// Nothing of the function is due before it.
+        var time = Timestamp(microseconds: .min)
+        /// The looks in progress.
+        var looks = 0
+        /// The first due time that was stored since the first of these looks began: their states may not have it.
+        var stored = DueBounds.never
+    }
+
+    /// The due time of nothing.
+    static let never = Timestamp(microseconds: .max)
+
+    private let bounds = Mutex<[String: Bound]>([:])
+
+    /// Begins a look. The state that it looks at must be chosen afterwards.
+    ///
+    /// - Returns: the range of all due deliveries of the function.
+    func begin(_ function: String) -> KeyRange {
+        let time = bounds.withLock { bounds in
+            bounds[function, default: Bound()].looks += 1
+            return bounds[function]?.time
+        }
+        var range = OutboxKey.due(of: function)
+        if let time { range.lower = OutboxKey.dueBound(time, function) }
+        return range
+    }
+
+    /// - Parameter first: when the first of all due deliveries is due, as the look has found, or ``never``;
+    ///   nil if it has failed.
+    func end(_ function: String, first: Timestamp?) {
+        bounds.withLock { bounds in
+            guard var bound = bounds[function] else { return }
+            if let first { bound.time = max(bound.time, min(first, bound.stored)) }
+            bound.looks -= 1
+            if bound.looks == 0 { bound.stored = Self.never }
+            bounds[function] = bound
+        }
+    }
+
+    /// Deliveries were stored.
+    ///
+    /// - Parameter first: when the first of each function's is due.
+    func stored(_ first: [String: Timestamp]) {
+        guard !first.isEmpty else { return }
+        bounds.withLock { bounds in
+            for (function, time) in first {
+                guard var bound = bounds[function] else { continue }
+                bound.time = min(bound.time, time)
+                bound.stored = min(bound.stored, time)
+                bounds[function] = bound
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@ extension HostConfiguration {
         package var listenMemory = 512 << 20
         /// The requests of a connection that may wait; beyond them it isn't read from.
         package var waitingRequests = 1000
-        /// The bytes of changes that a client hasn't read: with more, its connection ends.
+        /// The bytes of changes that a client hasn't read, or that passed an unanswered get: with more, its connection ends.
         package var unreadPushes = 4 << 20
         /// The bytes of a message.
         package var message = 16 << 20

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
+import Sharing
 import TestSupport
 import Testing
 
@@ -63,7 +64,7 @@ import Testing
         #expect(read() == ["message", "message", "5"])
     }
 
-    @Test func aLaterReadUndoesOnlyWhatCameSinceItBegan() {
+    @Test func eachAnswerUndoesWhatItsStateLacks() {
         get(.root)
         push(5)
         get(path("a"), number: 3)
@@ -76,11 +77,39 @@ import Testing
         #expect(read() == ["7", "message", "6", "7"])
     }
 
-    @Test func aReadThatFailsUndoesNothing() {
+    @Test func answersTogetherUndoOnce() {
         get(.root)
+        get(path("a"), number: 3)
         push(5)
-        database.failRead(.permissionDenied)
-        #expect(read() == ["5", "message"])
+        #expect(read() == ["5"])
+        database.answerRead(.bytes(Array("1".utf8)), version: 4, number: 1)
+        database.answerRead(.bytes(Array("2".utf8)), version: 4)
+        #expect(read() == ["message", "message", "5"])
+    }
+
+    /// A push may be of more than what is read. Sent again alone, it would undo what came after it.
+    @Test func whatFollowsAPushThatIsSentAgainIsSentAgainToo() {
+        get(path("a/b/c"))
+        connections.push("before", at: path("a/b/d"), version: 5)
+        connections.push("wide", at: path("a/b"), version: 6)
+        connections.push("after", at: path("a/b/d"), version: 7)
+        #expect(read() == ["before", "wide", "after"])
+        database.answerRead(.bytes(Array("1".utf8)), version: 4)
+        #expect(read() == ["message", "wide", "after"])
+    }
+
+    @Test func aReadThatFailsUndoesNothing() {
+        var limits = RealtimeConnectionLimits()
+        limits.unreadPushBytes = 1000
+        let connections = TestConnections(listeningTo: path("a/b"), limits: limits)
+        connections.connections[0].receive(.request(number: 2, .get(.root, nil)), bytes: 100)
+        connections.push("5", version: 5)
+        connections.database.failRead(.permissionDenied)
+        connections.eventLoop.run()
+        #expect(connections.read() == [["5", "message"]])
+        // Nothing more is kept for it.
+        for version: Int64 in 6..<100 { connections.push("\(version)", version: version) }
+        #expect(!connections.transports[0].isAborted)
     }
 
     /// A slow read must not fill the memory with what passes it.
@@ -110,6 +139,21 @@ import Testing
         }
         #expect(!connections.transports[0].isAborted)
         #expect(connections.database.readCount == 1)
+    }
+
+    @Test func whatIsKeptForReadsIsCounted() {
+        let budget = MemoryBudget(total: 1_000_000)
+        let connections = TestConnections(listeningTo: path("a/b"), answers: budget)
+        connections.connections[0].receive(.request(number: 2, .get(path("a"), nil)), bytes: 100)
+        connections.eventLoop.run()
+        let before = budget.figures.used
+        let text = String(repeating: "x", count: 200_000)
+        connections.push(text, version: 5)
+        #expect(budget.figures.used >= before + 200_000)
+        connections.database.answerRead(.bytes(Array("1".utf8)), version: 5)
+        connections.eventLoop.run()
+        #expect(budget.figures.used == before)
+        #expect(connections.read() == [[text, "message"]])
     }
 
     @Test func aReadWaitsForTheListensBeforeIt() {

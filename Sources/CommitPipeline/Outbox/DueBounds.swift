@@ -12,7 +12,7 @@ final class DueBounds: Sendable {
         var time = Timestamp(microseconds: .min)
         /// The looks in progress.
         var looks = 0
-        /// The first due time that was stored since the first of these looks began: their states may not have it.
+        /// The first due time that was stored during these looks: their states may not have it.
         var stored = DueBounds.never
     }
 
@@ -26,11 +26,13 @@ final class DueBounds: Sendable {
     /// - Returns: the range of all due deliveries of the function.
     func begin(_ function: String) -> KeyRange {
         let time = bounds.withLock { bounds in
-            bounds[function, default: Bound()].looks += 1
-            return bounds[function]?.time
+            var bound = bounds[function] ?? Bound()
+            bound.looks += 1
+            bounds[function] = bound
+            return bound.time
         }
         var range = OutboxKey.due(of: function)
-        if let time { range.lower = OutboxKey.dueBound(time, function) }
+        range.lower = OutboxKey.dueBound(time, function)
         return range
     }
 
@@ -39,7 +41,7 @@ final class DueBounds: Sendable {
     func end(_ function: String, first: Timestamp?) {
         bounds.withLock { bounds in
             guard var bound = bounds[function] else { return }
-            if let first { bound.time = max(bound.time, min(first, bound.stored)) }
+            if let first { bound.time = min(first, bound.stored) }
             bound.looks -= 1
             if bound.looks == 0 { bound.stored = Self.never }
             bounds[function] = bound
@@ -55,7 +57,7 @@ final class DueBounds: Sendable {
             for (function, time) in first {
                 guard var bound = bounds[function] else { continue }
                 bound.time = min(bound.time, time)
-                bound.stored = min(bound.stored, time)
+                if bound.looks > 0 { bound.stored = min(bound.stored, time) }
                 bounds[function] = bound
             }
         }

@@ -100,41 +100,38 @@ extension Outbox {
         of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
     ) async throws(DocumentError) -> (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) {
         let range = dueBounds.begin(function)
-        do {
-            let (page, first) = try await read { storage in
-                var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) = ([], false, nil)
-                var first: Timestamp?
-                var bytes = 0
-                try storage.scanKeys(.deliveries, range, reverse: false) { key in
-                    let due = try OutboxKey.dueTime(key)
-                    first = first ?? due
-                    guard due <= time else {
-                        page.nextDue = due
-                        return false
-                    }
-                    let event = try OutboxKey.event(at: key)
-                    if excluded.contains(event) { return true }
-                    guard page.deliveries.count < limit, bytes < maxBytes || page.deliveries.isEmpty else {
-                        page.hasMore = true
-                        return false
-                    }
-                    let id = DeliveryID(event: event, function: function)
-                    guard let delivery = try storage.readableDelivery(id), delivery.due == due,
-                        let event = try storage.storedEvent(event)?.event
-                    else { return true }
-                    let stored = StoredDelivery(delivery: delivery, event: event)
-                    bytes += stored.event.count
-                    page.deliveries.append(stored)
-                    return true
+        var first: Timestamp?
+        defer { dueBounds.end(function, first: first) }
+        let (page, found) = try await read { storage in
+            var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) = ([], false, nil)
+            var first: Timestamp?
+            var bytes = 0
+            try storage.scanKeys(.deliveries, range, reverse: false) { key in
+                let due = try OutboxKey.dueTime(key)
+                first = first ?? due
+                guard due <= time else {
+                    page.nextDue = due
+                    return false
                 }
-                return (page, first ?? DueBounds.never)
+                let event = try OutboxKey.event(at: key)
+                if excluded.contains(event) { return true }
+                guard page.deliveries.count < limit, bytes < maxBytes || page.deliveries.isEmpty else {
+                    page.hasMore = true
+                    return false
+                }
+                let id = DeliveryID(event: event, function: function)
+                guard let delivery = try storage.readableDelivery(id), delivery.due == due,
+                    let event = try storage.storedEvent(event)?.event
+                else { return true }
+                let stored = StoredDelivery(delivery: delivery, event: event)
+                bytes += stored.event.count
+                page.deliveries.append(stored)
+                return true
             }
-            dueBounds.end(function, first: first)
-            return page
-        } catch {
-            dueBounds.end(function, first: nil)
-            throw error
+            return (page, first ?? DueBounds.never)
         }
+        first = found
+        return page
     }
 
     /// One delivery with its event; nil if there is none.

@@ -5,18 +5,22 @@ import StorageEngine
 ///
 /// Used on the writer's thread.
 final class OutboxBatch {
-    private let storage: any StorageWriter
-    private let versions: VersionCounter
+    let storage: any StorageWriter
+    let versions: VersionCounter
+    let queues: OrderingQueues
     private let leases: DeliveryLeases
-    private var changes = OutboxChanges()
+    var changes = OutboxChanges()
     /// Leases that end once the batch is durable. Until then, further commits and outcomes under them are refused.
     private var ended: Set<DeliveryLease> = []
     /// Deliveries that can't be leased until the batch is durable, because an operator changes them.
     private var held: [DeliveryID: DeliveryLease] = [:]
 
-    init(_ storage: any StorageWriter, versions: VersionCounter, leases: DeliveryLeases) {
+    init(
+        _ storage: any StorageWriter, versions: VersionCounter, queues: OrderingQueues, leases: DeliveryLeases
+    ) {
         self.storage = storage
         self.versions = versions
+        self.queues = queues
         self.leases = leases
     }
 
@@ -37,12 +41,12 @@ final class OutboxBatch {
             return 1
         case .requeue(let ids):
             return try forEach(ids) { delivery in
-                try storage.requeue(delivery, at: now, &changes, hold: hold)
+                try requeue(delivery, at: now)
                 return true
             }
         case .drop(let ids):
             return try forEach(ids) { delivery in
-                try storage.finish(delivery, as: .dropped, at: now, &changes)
+                try finish(delivery, as: .dropped, at: now)
                 changes.withdraw(delivery.id)
                 return true
             }
@@ -51,7 +55,7 @@ final class OutboxBatch {
             return try forEach(read.map(\.id)) { delivery in
                 if case .dead = delivery.state { return false }
                 guard requeued[delivery.id] == delivery.requeued else { return false }
-                try storage.deadLetter(delivery, at: now, &changes) { $0.lastError = DeliveryFailure.cut(reason) }
+                try deadLetter(delivery, at: now) { $0.lastError = DeliveryFailure.cut(reason) }
                 changes.withdraw(delivery.id)
                 return true
             }
@@ -71,15 +75,14 @@ final class OutboxBatch {
             delivery.firstAttempt = delivery.firstAttempt ?? firstAttempt
         }
         switch outcome {
-        case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &changes)
+        case .succeeded: try finish(delivery, as: .succeeded, at: now)
         case .dropped(let failure):
-            try storage.finish(
-                delivery, as: .dropped, because: DeliveryFailure.cut(failure.message), at: now, &changes)
+            try finish(delivery, as: .dropped, because: DeliveryFailure.cut(failure.message), at: now)
         case .retry(let due, let failure):
-            try storage.postpone(delivery, to: due, at: now, &changes) { note(failure, in: &$0) }
+            try postpone(delivery, to: due, at: now) { note(failure, in: &$0) }
         case .dead(let failure):
             if case .dead = delivery.state { return }
-            try storage.deadLetter(delivery, at: now, &changes) { note(failure, in: &$0) }
+            try deadLetter(delivery, at: now) { note(failure, in: &$0) }
         }
     }
 
@@ -98,7 +101,7 @@ final class OutboxBatch {
     /// Leases a delivery for the batch.
     ///
     /// - Returns: false if an attempt holds the lease.
-    private func hold(_ id: DeliveryID) -> Bool {
+    func hold(_ id: DeliveryID) -> Bool {
         if held[id] != nil { return true }
         held[id] = leases.lease(id)
         return held[id] != nil
@@ -120,32 +123,29 @@ final class OutboxBatch {
             let event = Event(
                 id: EventID(version: version, ordinal: UInt32(index)), time: run.due, auth: EventAuth(.system),
                 content: .schedule(job: run.function, isManual: run.isManual))
-            try storage.put(
-                event, for: [EventReceiver(function: run.function, due: now)], at: now, &changes)
+            try put(event, for: [EventReceiver(function: run.function, due: now)], at: now)
         }
-        versions.claim(version)
         return Int(version)
     }
 
     /// - Returns: the number of repairs.
     private func repair(_ table: StorageTable, _ key: [UInt8], _ now: Timestamp) throws -> Int {
         guard let row = try storage.get(table, key) else { return 0 }
+        queues.forget()
         let audit = OutboxAudit(storage: storage, now: now)
         var count = 0
         for finding in try table == .events ? audit.findings(ofEvent: key, row) : audit.findings(key, row) {
             guard !finding.repairs.isEmpty, finding.holding.allSatisfy(hold) else { continue }
             for repair in finding.repairs {
                 switch repair {
-                case .put(let table, let key, let row):
-                    try storage.put(table, key, row)
-                    if table == .deliveries, let (function, due) = OutboxKey.functionAndDueTime(key) {
-                        changes.note(function, due: due)
-                    }
+                case .put(let table, let key, let row): try storage.put(table, key, row)
                 case .delete(let table, let key): try storage.delete(table, key)
                 }
             }
             if let function = OutboxKey.firstName(key), table == .deliveries {
                 changes.add(function, due: now)
+                // Its due times may be any.
+                changes.note(function, due: Timestamp(microseconds: .min))
             }
             count += 1
         }
@@ -197,7 +197,7 @@ final class OutboxBatch {
     /// Removes the delivery that a commit completes; its lease ends with the batch.
     func complete(_ delivery: Delivery, under lease: DeliveryLease?, at now: Timestamp) throws {
         if let lease { ended.insert(lease) }
-        try storage.finish(delivery, as: .succeeded, at: now, &changes)
+        try finish(delivery, as: .succeeded, at: now)
     }
 
     /// Writes the events of a commit's changes and effects.
@@ -216,7 +216,7 @@ final class OutboxBatch {
                     function: receiver.function, due: now, orderKey: receiver.orderKey,
                     deadBecause: maker.loop(to: receiver.function))
             }
-            bytes += try put(maker.make(event.content), for: receivers, now)
+            bytes += try put(maker.make(event.content), for: receivers, at: now)
         }
         for effect in effects {
             switch effect {
@@ -225,28 +225,22 @@ final class OutboxBatch {
                 let receiver = EventReceiver(
                     function: task.queue, due: due, taskName: task.name,
                     deadBecause: task.startsNewChain ? nil : maker.loop(to: task.queue))
-                bytes += try put(maker.make(.task(task), isNewChain: task.startsNewChain), for: [receiver], now)
+                bytes += try put(maker.make(.task(task), isNewChain: task.startsNewChain), for: [receiver], at: now)
             case .publish(let cloudEvent):
                 let receivers = routes.receivers(of: cloudEvent).map {
                     EventReceiver(function: $0, due: now, deadBecause: maker.loop(to: $0))
                 }
                 guard !receivers.isEmpty else { continue }
-                bytes += try put(maker.make(.custom(cloudEvent)), for: receivers, now)
+                bytes += try put(maker.make(.custom(cloudEvent)), for: receivers, at: now)
             case .deleteTask(let id, let queue):
                 guard let task = try storage.task(id, of: queue) else { continue }
                 // An attempt that is in progress goes on; if it fails, there is no task left to retry.
                 _ = hold(task.id)
-                try storage.finish(task, as: .dropped, at: now, &changes)
+                try finish(task, as: .dropped, at: now)
                 changes.withdraw(task.id)
             }
         }
         return bytes
-    }
-
-    private func put(_ event: Event, for receivers: [EventReceiver], _ now: Timestamp) throws -> Int {
-        // Events' ids contain the version, so no later commit may get the same one.
-        versions.claim(event.id.version)
-        return try storage.put(event, for: receivers, at: now, &changes)
     }
 
     // MARK: The batch's end

@@ -62,12 +62,6 @@ enum OutboxKey {
         return Timestamp(microseconds: Int64(bitPattern: bits ^ 1 << 63))
     }
 
-    /// - Returns: nil unless the key is of kind 2.
-    static func functionAndDueTime(_ key: [UInt8]) -> (String, Timestamp)? {
-        guard key.first == 2, let function = firstName(key), let due = try? dueTime(key) else { return nil }
-        return (function, due)
-    }
-
     /// All keys of a kind.
     static func all(_ kind: UInt8) -> KeyRange { KeyRange(prefix: [kind]) }
 

@@ -26,18 +26,17 @@ package final class CommitBatch {
     private static let maxHeldBytes = 32 << 20
 
     init(
-        _ storage: any StorageWriter, versions: VersionCounter, history: HistoryBounds, leases: DeliveryLeases,
-        maxBytes: Int, routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
-        hasWaitingJobs: @escaping @Sendable () -> Bool
+        _ outbox: OutboxBatch, history: HistoryBounds, maxBytes: Int, routes: @escaping () -> EventRoutes,
+        now: @escaping @Sendable () -> Timestamp, hasWaitingJobs: @escaping @Sendable () -> Bool
     ) {
-        writer = storage
-        self.versions = versions
+        self.outbox = outbox
+        writer = outbox.storage
+        versions = outbox.versions
         self.history = history
         self.maxBytes = maxBytes
         clock = now
         waiting = hasWaitingJobs
         self.routes = routes
-        outbox = OutboxBatch(storage, versions: versions, leases: leases)
     }
 
     /// The state in the open batch.

@@ -11,6 +11,7 @@ final class CommitWriter: @unchecked Sendable {
     /// The change log's bounds after the last durable batch.
     private var history: HistoryBounds
     private var generations: KindGenerations
+    private let queues = OrderingQueues()
     /// The change log's rows up to this version aren't read any more.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
@@ -94,7 +95,7 @@ final class CommitWriter: @unchecked Sendable {
         for kind in kinds { kind.beginBatch() }
         let outbox = pipeline.outbox
         return CommitBatch(
-            storage, versions: versions, history: history, leases: outbox.leases,
+            OutboxBatch(storage, versions: versions, queues: queues, leases: outbox.leases), history: history,
             maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes }, now: pipeline.now,
             hasWaitingJobs: { [jobs] in !jobs.isEmpty })
     }
@@ -133,6 +134,7 @@ final class CommitWriter: @unchecked Sendable {
     private func fail(_ error: DocumentError, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>) {
         versions.rollBack()
         for kind in kinds { kind.rollBack(to: versions.durable, error) }
+        queues.forget()
         batch?.outbox.releaseLeases()
         batch?.answer(error)
         for job in rest { job.fail(error) }

@@ -22,10 +22,15 @@ struct ReadsInProgress {
         var start: Int
         /// The version of the state that was read; nil until then.
         var version: Int64?
+
+        func concerns(_ push: RealtimePush) -> Bool {
+            let target = push.target.path
+            return path.contains(target) || target.contains(path)
+        }
     }
 
     private var reads: [ID: Read] = [:]
-    /// The pushes since the first of these reads began, as far as they concern any.
+    /// All pushes since the first that concerns a read.
     private var pushes: Deque<Push> = []
     private var removedCount = 0
     /// What the kept pushes take.
@@ -40,40 +45,38 @@ struct ReadsInProgress {
 
     /// Keeps a push for the reads that it passes.
     ///
-    /// - Returns: false if it passes none.
+    /// - Returns: false if there is no need to.
     mutating func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, tag: Int64?) -> Bool {
-        guard reads.values.contains(where: { Self.concerns(push, $0) }) else { return false }
+        guard !reads.isEmpty, !pushes.isEmpty || reads.values.contains(where: { $0.concerns(push) }) else {
+            return false
+        }
         let bytes = push.frameBytes(tag: tag)
         pushes.append(Push(push: push, listen: listen, bytes: bytes))
         self.bytes += bytes
         return true
     }
 
-    /// Ends a read whose answer is sent, or that failed.
+    /// Ends reads whose answers are sent, or that failed.
     ///
-    /// - Returns: the pushes that the answer undoes, in their order.
-    mutating func end(_ id: ID) -> [Push] {
-        guard let read = reads.removeValue(forKey: id) else { return [] }
-        let undone =
-            read.version.map { version in
-                pushes.dropFirst(read.start - removedCount)
-                    .filter { $0.push.version > version && Self.concerns($0.push, read) }
-            } ?? []
-        let start = reads.values.map(\.start).min() ?? removedCount + pushes.count
+    /// - Returns: the pushes to be sent again, in their order: all since the first that an answer undoes, which may be of other
+    ///   places, too, that have changed again since.
+    mutating func end(_ ids: [ID]) -> [Push] {
+        let ended = ids.compactMap { reads.removeValue(forKey: $0) }
+        let first = pushes.firstIndex { push in
+            ended.contains { $0.version.map { push.push.version > $0 } ?? false && $0.concerns(push.push) }
+        }
+        let undone = first.map { Array(pushes[$0...]) } ?? []
+        let start = reads.values.map(\.start).min() ?? .max
         while removedCount < start, let push = pushes.popFirst() {
             removedCount += 1
             bytes -= push.bytes
         }
+        if pushes.isEmpty { pushes = [] }
         return undone
     }
 
     mutating func cancelAll() {
         for read in reads.values { read.cancellation.cancel() }
         self = Self()
-    }
-
-    private static func concerns(_ push: RealtimePush, _ read: Read) -> Bool {
-        let path = push.target.path
-        return read.path.contains(path) || path.contains(read.path)
     }
 }

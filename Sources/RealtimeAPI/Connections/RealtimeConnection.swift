@@ -164,12 +164,19 @@ final class RealtimeConnection: @unchecked Sendable {
     // MARK: Actions
 
     private func perform(_ actions: [RealtimeSession.Action]) {
+        // Values that follow one another undo the same pushes.
+        var answered: [RealtimeSession.OperationID] = []
         for action in actions {
+            if case .sendValue(let read?, let before, let content, let after) = action {
+                outbox.append(.value(before: before, content, after: after))
+                answered.append(read)
+                continue
+            }
+            sendPushesAgain(after: &answered)
             switch action {
             case .send(let message): outbox.append(.message(message))
-            case .sendValue(let read, let before, let content, let after):
+            case .sendValue(_, let before, let content, let after):
                 outbox.append(.value(before: before, content, after: after))
-                if let read { sendPushesAgain(after: read) }
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
                 story.asked(id, "sign in")
@@ -197,6 +204,7 @@ final class RealtimeConnection: @unchecked Sendable {
             case .closeLater: later(within: loop.parts.port.overload) { $0.perform([.close]) }
             }
         }
+        sendPushesAgain(after: &answered)
         pump()
     }
 
@@ -224,7 +232,7 @@ final class RealtimeConnection: @unchecked Sendable {
                         self.reads.hasRead(id, version: reading.version)
                         self.answered(id, .value(reading.content))
                     case .failure(let error):
-                        _ = self.reads.end(id)
+                        _ = self.reads.end([id])
                         self.answered(id, .failure(error))
                     }
                 }
@@ -263,11 +271,17 @@ final class RealtimeConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends the pushes again that an answer undoes: clients take its value for newer than what they were sent before it.
-    private func sendPushesAgain(after id: RealtimeSession.OperationID) {
-        for push in reads.end(id) {
-            if let tag = session.tag(ofPushesTo: push.listen) { send(push.push, tag) }
+    /// Appends the pushes that answers undo: clients take their values for newer than what they were sent before them.
+    private func sendPushesAgain(after ids: inout [RealtimeSession.OperationID]) {
+        guard !ids.isEmpty else { return }
+        for push in reads.end(ids) {
+            guard let tag = session.tag(ofPushesTo: push.listen) else { continue }
+            let bytes = push.push.frameBytes(tag: tag)
+            loop.counted.pushes += 1
+            loop.counted.pushBytes += bytes
+            outbox.append(.push(push.push, tag: tag, bytes: bytes))
         }
+        ids = []
     }
 
     private func answered(_ id: RealtimeSession.OperationID, _ answer: RequestAnswer) {
@@ -358,13 +372,13 @@ final class RealtimeConnection: @unchecked Sendable {
         if !hold() { breakOff() }
     }
 
-    /// Counts the client's requests and listens, and what waits for it, among what there is for all.
+    /// Counts the client's requests and listens, and what waits for it or is kept for it, among what there is for all.
     ///
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
-        let pushBytes = outbox.waitingPushBytes + reads.bytes
-        guard pushBytes <= loop.parts.limits.unreadPushBytes,
-            held?.adjust(to: pushBytes + outbox.waitingMessageBytes, identify: { memoryHolder }) ?? true,
+        let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes + reads.bytes
+        guard max(outbox.waitingPushBytes, reads.bytes) <= loop.parts.limits.unreadPushBytes,
+            held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
             heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true
         else { return false }
         return heldRequests?.adjust(to: session.requestBytes, identify: { memoryHolder }) ?? true

@@ -3,6 +3,7 @@ import DocumentModel
 @testable import DocumentStore
 import StorageEngine
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -43,11 +44,28 @@ struct DueBoundsTests {
         // The second look's state may be one without it, too.
         bounds.end("f", first: time(9))
         #expect(bounds.begin("f") == range(from: 3))
+        // Now nothing is in progress that may lack it.
         bounds.end("f", first: time(5))
         #expect(bounds.begin("f") == range(from: 5))
     }
 
-    /// Random outcomes, requeues, and repairs. After each step the page is what a scan of all finds.
+    /// Who is notified may look at once.
+    @Test func theBoundIsLoweredBeforeABatchIsAnnounced() async throws {
+        try await withStore { test in
+            test.store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
+            _ = try await test.due("f")
+            let lower = Mutex<[[UInt8]]>([])
+            test.store.outbox.onChanges { [bounds = test.store.outbox.dueBounds] _ in
+                lower.withLock { $0.append(bounds.begin("f").lower) }
+                bounds.end("f", first: nil)
+            }
+            try await test.set("a/b", [:])
+            let due = try #require(try await test.due("f").first?.delivery.due)
+            #expect(lower.withLock { $0 } == [OutboxKey.dueBound(due, "f")])
+        }
+    }
+
+    /// Random outcomes, requeues, and repairs. After each step the page is what a scan of all finds, and the rows are right.
     @Test(.endsHangs, arguments: EngineKind.allCases) func pagesHaveWhatAScanFinds(kind: EngineKind) async throws {
         try await FuzzRounds.run("due deliveries on \(kind)", count: kind == .memory ? 20 : 4) { random, seed in
             try await withStore(kind) { test in
@@ -94,17 +112,29 @@ struct DueBoundsTests {
             for function in ["f", "g"] {
                 let now = test.clock.timestamp()
                 var expected: [DeliveryID] = []
+                var (first, next) = (Timestamp?.none, Timestamp?.none)
                 try test.store.engine.makeReadSession().read { storage in
                     try storage.scanKeys(.deliveries, OutboxKey.due(of: function), reverse: false) { key in
-                        if try OutboxKey.dueTime(key) <= now {
-                            expected.append(DeliveryID(event: try OutboxKey.event(at: key), function: function))
+                        let due = try OutboxKey.dueTime(key)
+                        first = first ?? due
+                        if due > now {
+                            next = due
+                            return false
                         }
+                        expected.append(DeliveryID(event: try OutboxKey.event(at: key), function: function))
                         return true
                     }
                 }
-                let page = try await test.due(function)
-                #expect(page.map(\.delivery.id) == expected, place)
+                let page = try await test.store.outbox.dueDeliveries(
+                    of: function, at: now, except: [], limit: .max, maxBytes: .max)
+                #expect(page.deliveries.map(\.delivery.id) == expected, place)
+                #expect(page.nextDue == next, place)
+                // The next look begins where this one found the first.
+                let bounds = test.store.outbox.dueBounds
+                #expect(bounds.begin(function).lower == OutboxKey.dueBound(first ?? DueBounds.never, function), place)
+                bounds.end(function, first: nil)
             }
+            #expect(try test.problems() == [], place)
         }
     }
 }

@@ -147,12 +147,11 @@ struct OutboxAuditTests {
             func put(_ states: [Delivery.State]) throws {
                 try test.store.engine.write { writer in
                     for (delivery, state) in zip(all, states) {
-                        var changes = OutboxChanges()
                         guard let found = try writer.delivery(delivery.id) else { continue }
                         var changed = found
                         changed.state = state
                         try writer.take(found)
-                        try writer.store(changed, &changes)
+                        try writer.store(changed)
                     }
                 }
             }

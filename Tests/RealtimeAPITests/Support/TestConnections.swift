@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
+import Sharing
 
 @testable import RealtimeAPI
 
@@ -9,7 +10,7 @@ import RealtimeModel
 struct TestConnections {
     /// Notes the pushes by their strings, and other messages as "message".
     final class Transport: RealtimeTransport {
-        let isReady = true
+        var isReady = true
         private(set) var sent: [String] = []
         private var read: [String] = []
         private(set) var flushes = 0
@@ -48,13 +49,14 @@ struct TestConnections {
 
     init(
         _ count: Int = 1, listeningTo path: RealtimePath = .root,
-        limits: RealtimeConnectionLimits = RealtimeConnectionLimits()
+        limits: RealtimeConnectionLimits = RealtimeConnectionLimits(), answers: MemoryBudget? = nil
     ) {
         var parts = RealtimeParts(
             service: InMemoryService(),
             credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         parts.limits = limits
+        parts.answers = answers
         let loop = RealtimeLoop(eventLoop: eventLoop, parts: parts)
         connections = (0..<count).map { [database] number in
             RealtimeConnection(
@@ -73,9 +75,11 @@ struct TestConnections {
     }
 
     /// Pushes to all.
-    func push(_ name: String, version: Int64 = 0) {
-        database.notifyListeners(
-            .push(RealtimePush(RealtimeTarget(path), .put(RealtimeNode(.string(name))), version: version)))
+    ///
+    /// - Parameter place: nil for the path that they listen to.
+    func push(_ name: String, at place: RealtimePath? = nil, version: Int64 = 0) {
+        let target = RealtimeTarget(place ?? path)
+        database.notifyListeners(.push(RealtimePush(target, .put(RealtimeNode(.string(name))), version: version)))
         eventLoop.run()
     }
 

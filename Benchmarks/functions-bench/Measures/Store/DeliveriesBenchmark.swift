@@ -22,7 +22,7 @@ struct DeliveriesBenchmark: Benchmark {
 
     func run(in directory: URL) async throws -> Section {
         var section = Section(
-            "Deliveries straight on the store, SQLite engine",
+            "Deliveries straight on the store, \(MeasuredEngine.kind.rawValue)",
             notes: [
                 "reference of the commits: the same without a pattern; CPU is that of the whole process",
                 "ended: leased, and the end durable, with as many in flight as the host allows for one function",
@@ -30,6 +30,7 @@ struct DeliveriesBenchmark: Benchmark {
             ])
         try await measureCommits(directory, &section)
         try await measureEnds(directory, &section)
+        try await measureOrdered(directory, &section)
         do { try await measureDrain(directory, &section) } catch { section.fail("drain: \(error)") }
         return section
     }
@@ -94,6 +95,36 @@ struct DeliveriesBenchmark: Benchmark {
             }
             section.add("ended, \(atWork) in flight", report, beside: nil)
         }
+    }
+
+    /// One document's events, each of which becomes due at the end of the one before.
+    private func measureOrdered(_ directory: URL, _ section: inout Section) async throws {
+        let count = pace.count(20_000, quick: 5000)
+        let report = try await with(directory.appendingPathComponent("ordered.sqlite")) { store in
+            var trigger = try Self.trigger("products/{id}")
+            trigger.isOrdered = true
+            store.routeEvents(documents: [trigger])
+            let path = try DocumentPath("products/hot")
+            try await withThrowingTaskGroup { group in
+                for writer in 0..<Self.writers {
+                    group.addTask {
+                        for number in stride(from: writer, to: count, by: Self.writers) {
+                            _ = try await store.commit([
+                                Write(path: path, operation: .set(["n": .integer(Int64(number))]))
+                            ])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let (start, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds())
+            var report = try await DeliveryDrain(store: store, function: Self.function, atWork: 1).run()
+            report.elapsed = (ContinuousClock.now - start).seconds
+            report.cpu = OwnProcess.cpuSeconds() - cpu
+            guard report.operations == count else { throw LoadError("\(report.operations) of \(count) were ended") }
+            return report
+        }
+        section.add("ended, one document's in their order", report, beside: nil)
     }
 
     // MARK: A million

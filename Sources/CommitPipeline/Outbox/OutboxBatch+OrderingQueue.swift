@@ -11,70 +11,61 @@ extension Delivery {
     var orderingQueue: [UInt8]? { orderKey.map { OutboxKey.ordered($0, of: id.function) } }
 }
 
-extension StorageWriter {
+extension OutboxBatch {
     /// Makes the next delivery of an ordering queue due, if the one that leaves was pending.
     ///
     /// - Parameter delivery: its state before it ended.
-    func leaveOrderingQueue(_ delivery: Delivery, at now: Timestamp, _ changes: inout OutboxChanges) throws {
+    func leaveOrderingQueue(_ delivery: Delivery, at now: Timestamp) throws {
         guard let queue = delivery.orderingQueue else { return }
         switch delivery.state {
         case .dead: return
-        case .waiting: try delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
+        case .waiting: try storage.delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
         case .pending:
-            try delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
-            guard let head = try first(in: queue) else { return }
-            try promote(DeliveryID(event: head, function: delivery.id.function), at: now, &changes)
+            try storage.delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
+            guard let head = try queues.first(in: queue, storage) else { return }
+            try promote(DeliveryID(event: head, function: delivery.id.function), at: now)
         }
     }
 
     /// Puts a dead letter back into its ordering queue, at its event's place.
     ///
     /// - Returns: whether it is pending. It isn't if the queue's first delivery precedes it or is leased.
-    func rejoin(_ delivery: Delivery, _ hold: (DeliveryID) -> Bool, _ changes: inout OutboxChanges) throws -> Bool {
+    func rejoin(_ delivery: Delivery) throws -> Bool {
         guard let queue = delivery.orderingQueue else { return true }
         var isNext = true
-        if let event = try first(in: queue) {
+        if let event = try queues.first(in: queue, storage) {
             let id = DeliveryID(event: event, function: delivery.id.function)
             isNext = false
             // If the first delivery waits, a later one is being attempted.
-            if delivery.id.event < event, let head = try readableDelivery(id), head.due != nil, hold(id) {
+            if delivery.id.event < event, let head = try storage.readableDelivery(id), head.due != nil, hold(id) {
                 var waiting = head
                 waiting.state = .waiting
-                try take(head)
-                try store(waiting, &changes)
+                try storage.take(head)
+                try store(waiting)
                 changes.withdraw(id)
                 isNext = true
             }
         }
-        try put(.deliveries, queue + OutboxKey.event(delivery.id.event), [])
+        try queues.put(delivery.id.event, in: queue, storage)
         return isNext
     }
 
     /// The first delivery of a pending delivery's queue, if that is another one.
     func headBefore(_ delivery: Delivery) throws -> DeliveryID? {
-        guard let queue = delivery.orderingQueue, let event = try first(in: queue), event < delivery.id.event else {
+        guard let queue = delivery.orderingQueue, let event = try queues.first(in: queue, storage),
+            event < delivery.id.event
+        else {
             return nil
         }
         return DeliveryID(event: event, function: delivery.id.function)
     }
 
     /// Makes a waiting delivery pending.
-    func promote(_ id: DeliveryID, at now: Timestamp, _ changes: inout OutboxChanges) throws {
+    func promote(_ id: DeliveryID, at now: Timestamp) throws {
         // A delivery that can't be read stays in place for the check to report.
-        guard var next = try readableDelivery(id), next.state == .waiting else { return }
+        guard var next = try storage.readableDelivery(id), next.state == .waiting else { return }
         next.state = .pending(due: now)
-        try store(next, &changes)
-        try announce(next, at: now, &changes)
-    }
-}
-
-extension StorageReader {
-    func first(in queue: [UInt8]) throws -> EventID? {
-        var first: EventID?
-        try scanKeys(.deliveries, KeyRange(prefix: queue), reverse: false) { key in
-            first = try? OutboxKey.event(at: key)
-            return false
-        }
-        return first
+        try store(next)
+        try announce(next, at: now)
     }
 }

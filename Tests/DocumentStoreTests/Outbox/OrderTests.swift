@@ -2,6 +2,7 @@
 import TestSupport
 import StoreTestSupport
 import StorageEngine
+import Synchronization
 import DocumentModel
 @testable import DocumentStore
 import Testing
@@ -147,6 +148,22 @@ struct OrderTests {
         }
         await reopened.store.shutdown()
         withExtendedLifetime(directory) {}
+    }
+
+    /// What a failed batch did to the queue didn't happen.
+    @Test func afterAFailedBatchTheTurnIsAsBefore() async throws {
+        let engine = FailingEngine()
+        let test = try started(engine)
+        try await withStore(test) { test in
+            try await test.set("a/x", ["n": .integer(1)])
+            let lease = try await test.take("f")
+            engine.fails.withLock { $0 = true }
+            await #expect(throws: DocumentError.self) { try await test.end(lease) }
+            engine.fails.withLock { $0 = false }
+            try await test.set("a/x", ["n": .integer(2)])
+            #expect(try await test.delivered("f") == ["a/x >1"])
+            #expect(try test.problems().isEmpty)
+        }
     }
 
     /// A commit that ends a delivery and changes its document again, as a transactional handler may.

@@ -98,6 +98,33 @@ import Testing
         #expect(read() == ["message", "wide", "after"])
     }
 
+    /// Its listeners would see all that happened there again.
+    @Test func whatIsElsewhereIsNotSentAgainBehindWhatIs() {
+        get(path("a/b"))
+        push(5)
+        connections.push("elsewhere", at: path("c"), version: 6)
+        push(7)
+        #expect(read() == ["5", "elsewhere", "7"])
+        database.answerRead(.bytes(Array("1".utf8)), version: 4)
+        #expect(read() == ["message", "5", "7"])
+    }
+
+    /// A quick read leaves nothing behind for a slow one of another place.
+    @Test func whatPassedOtherReadsIsNotKept() {
+        let budget = MemoryBudget(total: 1_000_000)
+        let connections = TestConnections(listeningTo: path("a/b"), answers: budget)
+        for (number, place) in ["a", "c"].enumerated() {
+            connections.connections[0].receive(.request(number: Int64(number + 2), .get(path(place), nil)), bytes: 100)
+        }
+        connections.eventLoop.run()
+        let before = budget.figures.used
+        connections.push(String(repeating: "x", count: 200_000), version: 5)
+        #expect(budget.figures.used >= before + 200_000)
+        connections.database.answerRead(.bytes(Array("1".utf8)), version: 5)
+        connections.push(String(repeating: "x", count: 200_000), version: 6)
+        #expect(budget.figures.used == before)
+    }
+
     @Test func aReadThatFailsUndoesNothing() {
         var limits = RealtimeConnectionLimits()
         limits.unreadPushBytes = 1000

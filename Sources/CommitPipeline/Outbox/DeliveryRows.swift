@@ -2,8 +2,7 @@ import DocumentModel
 import StorageEngine
 
 extension StorageWriter {
-    /// Stores a delivery's rows.
-    func store(_ delivery: Delivery) throws {
+    func putRows(of delivery: Delivery) throws {
         switch delivery.state {
         case .dead: try put(.deliveries, OutboxKey.dead(delivery.id), delivery.row)
         case .waiting: try put(.deliveries, OutboxKey.pending(delivery.id), delivery.row)
@@ -13,8 +12,8 @@ extension StorageWriter {
         }
     }
 
-    /// Removes a delivery's rows, but not its event.
-    func take(_ delivery: Delivery) throws {
+    /// Doesn't delete its event.
+    func deleteRows(of delivery: Delivery) throws {
         switch delivery.state {
         case .dead: try delete(.deliveries, OutboxKey.dead(delivery.id))
         case .waiting: try delete(.deliveries, OutboxKey.pending(delivery.id))

@@ -107,6 +107,8 @@ extension Outbox {
             var first: Timestamp?
             var bytes = 0
             try storage.scanKeys(.deliveries, range, reverse: false) { key in
+                // The check reports a key that isn't one.
+                guard key.count == range.lower.count + OutboxKey.eventLength else { return true }
                 let due = try OutboxKey.dueTime(key)
                 first = first ?? due
                 guard due <= time else {

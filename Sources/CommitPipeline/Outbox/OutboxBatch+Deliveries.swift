@@ -53,7 +53,7 @@ extension OutboxBatch {
         _ delivery: Delivery, as outcome: DeliveryEnd.Outcome, because error: String? = nil, at now: Timestamp
     ) throws {
         let isLast = try !delivery.isShared || storage.isLast(delivery)
-        try storage.take(delivery)
+        try storage.deleteRows(of: delivery)
         if isLast { try storage.delete(.events, OutboxKey.event(delivery.id.event)) }
         if let name = delivery.taskName { try storage.free(name, for: delivery.id, at: now) }
         try leaveOrderingQueue(delivery, at: now)
@@ -80,7 +80,7 @@ extension OutboxBatch {
                 changed.state = .waiting
                 try promote(next, at: now)
             }
-            try storage.take(delivery)
+            try storage.deleteRows(of: delivery)
         }
         try store(changed)
         try announce(changed, at: now)
@@ -93,7 +93,7 @@ extension OutboxBatch {
         var changed = delivery
         note(&changed)
         changed.state = .dead(now)
-        try storage.take(delivery)
+        try storage.deleteRows(of: delivery)
         try store(changed)
         try leaveOrderingQueue(delivery, at: now)
         changes.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now, error: changed.lastError))
@@ -117,7 +117,7 @@ extension OutboxBatch {
             changed.state = .pending(due: now)
             if try !rejoin(delivery) { changed.state = .waiting }
         }
-        try storage.take(delivery)
+        try storage.deleteRows(of: delivery)
         try store(changed)
         // Many deliveries may be requeued at once, so their events aren't passed on.
         if changed.due != nil { changes.add(changed.id.function, due: now) }
@@ -125,7 +125,7 @@ extension OutboxBatch {
 
     /// Stores a delivery's rows.
     func store(_ delivery: Delivery) throws {
-        try storage.store(delivery)
+        try storage.putRows(of: delivery)
         if let due = delivery.due { changes.note(delivery.id.function, due: due) }
     }
 

@@ -40,7 +40,7 @@ extension OutboxBatch {
             if delivery.id.event < event, let head = try storage.readableDelivery(id), head.due != nil, hold(id) {
                 var waiting = head
                 waiting.state = .waiting
-                try storage.take(head)
+                try storage.deleteRows(of: head)
                 try store(waiting)
                 changes.withdraw(id)
                 isNext = true

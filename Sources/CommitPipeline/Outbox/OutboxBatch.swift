@@ -60,7 +60,9 @@ final class OutboxBatch {
                 return true
             }
         case .keep(let records, let runs): return try keep(records, runs, now)
-        case .repair(let table, let keys): return try keys.reduce(0) { $0 + (try repair(table, $1, now)) }
+        case .repair(let table, let keys):
+            queues.forget()
+            return try keys.reduce(0) { $0 + (try repair(table, $1, now)) }
         }
     }
 
@@ -131,7 +133,6 @@ final class OutboxBatch {
     /// - Returns: the number of repairs.
     private func repair(_ table: StorageTable, _ key: [UInt8], _ now: Timestamp) throws -> Int {
         guard let row = try storage.get(table, key) else { return 0 }
-        queues.forget()
         let audit = OutboxAudit(storage: storage, now: now)
         var count = 0
         for finding in try table == .events ? audit.findings(ofEvent: key, row) : audit.findings(key, row) {

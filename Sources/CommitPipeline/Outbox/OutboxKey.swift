@@ -45,11 +45,13 @@ enum OutboxKey {
     static func record(_ name: String) -> [UInt8] { [7] + Array(name.utf8) }
 
     static func event(_ id: EventID) -> [UInt8] { bytes(id) }
+    /// The bytes of an event in a key.
+    static let eventLength = 12
 
     /// The event at the end of a key.
     static func event(at end: [UInt8]) throws(DecodingFailure) -> EventID {
-        guard end.count >= 12 else { throw DecodingFailure("a key of the deliveries is too short") }
-        let tail = end.suffix(12)
+        guard end.count >= eventLength else { throw DecodingFailure("a key of the deliveries is too short") }
+        let tail = end.suffix(eventLength)
         let version = tail.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let ordinal = tail.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         return EventID(version: Int64(bitPattern: version ^ 1 << 63), ordinal: ordinal)

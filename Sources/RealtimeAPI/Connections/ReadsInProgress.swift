@@ -1,8 +1,7 @@
-import DequeModule
 import DocumentModel
 import RealtimeModel
 
-/// A client's reads that aren't answered yet, and the pushes that passed them.
+/// A client's reads that aren't answered yet, and the pushes that passed each.
 ///
 /// What a read answers may be of an earlier state than a push before it. Clients take the answer for a later one, so what it
 /// undoes is sent again after it.
@@ -12,32 +11,37 @@ struct ReadsInProgress {
     struct Push {
         var push: RealtimePush
         var listen: RealtimeSession.ListenID
-        fileprivate var bytes: Int
+        var bytes: Int
+        /// The place among all.
+        fileprivate var number: Int
     }
 
     private struct Read {
+        /// What is read, or what a push has changed together with it. What changes there later must be sent again after that push.
         var path: RealtimePath
         var cancellation: OperationCancellation
-        /// The number of pushes when it began.
-        var start: Int
         /// The version of the state that was read; nil until then.
         var version: Int64?
+        var pushes: [Push] = []
+        var bytes = 0
 
-        func concerns(_ push: RealtimePush) -> Bool {
-            let target = push.target.path
-            return path.contains(target) || target.contains(path)
+        /// The pushes since the first that the answer undoes.
+        var undone: ArraySlice<Push> {
+            guard let version else { return [] }
+            return pushes.drop { $0.push.version <= version }
         }
     }
 
     private var reads: [ID: Read] = [:]
-    /// All pushes since the first that concerns a read.
-    private var pushes: Deque<Push> = []
-    private var removedCount = 0
-    /// What the kept pushes take.
+    private var noted = 0
+    /// What the pushes take that are kept. One that passes several reads counts for each.
     private(set) var bytes = 0
 
+    /// What the pushes take that have passed one read, at most.
+    var maxBytes: Int { reads.values.reduce(0) { max($0, $1.bytes) } }
+
     mutating func begin(_ id: ID, at path: RealtimePath, _ cancellation: OperationCancellation) {
-        reads[id] = Read(path: path, cancellation: cancellation, start: removedCount + pushes.count)
+        reads[id] = Read(path: path, cancellation: cancellation)
     }
 
     /// The state was read that the answer is of. The answer may wait for others.
@@ -45,34 +49,34 @@ struct ReadsInProgress {
 
     /// Keeps a push for the reads that it passes.
     ///
-    /// - Returns: false if there is no need to.
+    /// - Returns: whether there are any.
     mutating func note(_ push: RealtimePush, of listen: RealtimeSession.ListenID, tag: Int64?) -> Bool {
-        guard !reads.isEmpty, !pushes.isEmpty || reads.values.contains(where: { $0.concerns(push) }) else {
-            return false
+        guard !reads.isEmpty else { return false }
+        let target = push.target.path
+        let before = bytes
+        for (id, read) in reads {
+            let isWider = target.contains(read.path)
+            guard isWider || read.path.contains(target) else { continue }
+            let bytes = push.frameBytes(tag: tag)
+            if isWider { reads[id]?.path = target }
+            reads[id]?.pushes.append(Push(push: push, listen: listen, bytes: bytes, number: noted))
+            reads[id]?.bytes += bytes
+            self.bytes += bytes
         }
-        let bytes = push.frameBytes(tag: tag)
-        pushes.append(Push(push: push, listen: listen, bytes: bytes))
-        self.bytes += bytes
-        return true
+        noted += 1
+        return bytes > before
     }
 
     /// Ends reads whose answers are sent, or that failed.
     ///
-    /// - Returns: the pushes to be sent again, in their order: all since the first that an answer undoes, which may be of other
-    ///   places, too, that have changed again since.
+    /// - Returns: the pushes that the answers undo, in their order.
     mutating func end(_ ids: [ID]) -> [Push] {
         let ended = ids.compactMap { reads.removeValue(forKey: $0) }
-        let first = pushes.firstIndex { push in
-            ended.contains { $0.version.map { push.push.version > $0 } ?? false && $0.concerns(push.push) }
-        }
-        let undone = first.map { Array(pushes[$0...]) } ?? []
-        let start = reads.values.map(\.start).min() ?? .max
-        while removedCount < start, let push = pushes.popFirst() {
-            removedCount += 1
-            bytes -= push.bytes
-        }
-        if pushes.isEmpty { pushes = [] }
-        return undone
+        for read in ended { bytes -= read.bytes }
+        guard ended.count > 1 else { return ended.first.map { Array($0.undone) } ?? [] }
+        var undone: [Int: Push] = [:]
+        for push in ended.flatMap(\.undone) { undone[push.number] = push }
+        return undone.values.sorted { $0.number < $1.number }
     }
 
     mutating func cancelAll() {

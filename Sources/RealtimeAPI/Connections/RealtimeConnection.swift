@@ -167,16 +167,12 @@ final class RealtimeConnection: @unchecked Sendable {
         // Values that follow one another undo the same pushes.
         var answered: [RealtimeSession.OperationID] = []
         for action in actions {
-            if case .sendValue(let read?, let before, let content, let after) = action {
-                outbox.append(.value(before: before, content, after: after))
-                answered.append(read)
-                continue
-            }
-            sendPushesAgain(after: &answered)
+            if case .sendValue = action {} else { sendPushesAgain(after: &answered) }
             switch action {
             case .send(let message): outbox.append(.message(message))
-            case .sendValue(_, let before, let content, let after):
+            case .sendValue(let read, let before, let content, let after):
                 outbox.append(.value(before: before, content, after: after))
+                if let read { answered.append(read) }
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
                 story.asked(id, "sign in")
@@ -276,10 +272,9 @@ final class RealtimeConnection: @unchecked Sendable {
         guard !ids.isEmpty else { return }
         for push in reads.end(ids) {
             guard let tag = session.tag(ofPushesTo: push.listen) else { continue }
-            let bytes = push.push.frameBytes(tag: tag)
             loop.counted.pushes += 1
-            loop.counted.pushBytes += bytes
-            outbox.append(.push(push.push, tag: tag, bytes: bytes))
+            loop.counted.pushBytes += push.bytes
+            outbox.append(.push(push.push, tag: tag, bytes: push.bytes))
         }
         ids = []
     }
@@ -377,7 +372,7 @@ final class RealtimeConnection: @unchecked Sendable {
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
         let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes + reads.bytes
-        guard max(outbox.waitingPushBytes, reads.bytes) <= loop.parts.limits.unreadPushBytes,
+        guard max(outbox.waitingPushBytes, reads.maxBytes) <= loop.parts.limits.unreadPushBytes,
             held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
             heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true
         else { return false }

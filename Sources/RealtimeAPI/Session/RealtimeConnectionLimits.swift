@@ -9,7 +9,7 @@ package struct RealtimeConnectionLimits: Hashable, Sendable {
     package var waitingRequests = 1_000
     /// The bytes of messages whose requests wait. Beyond it, reading pauses.
     package var waitingBytes = RealtimeLimits.maxSocketWriteBytes
-    /// The bytes of pushes that a client hasn't read yet, and of those that are kept because they passed a get that isn't answered.
+    /// The bytes of pushes that a client hasn't read yet, and of those that are kept because they passed one get that isn't answered.
     /// Beyond either the connection closes, and the client comes back with the hashes of what it has. Initial data and gets don't
     /// count: they are read as the client takes them.
     package var unreadPushBytes = 4 * 1024 * 1024

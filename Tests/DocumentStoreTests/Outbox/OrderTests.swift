@@ -166,6 +166,49 @@ struct OrderTests {
         }
     }
 
+    /// Places that are gone are found again once they are repaired.
+    @Test(arguments: EngineKind.allCases) func afterARepairTheTurnIsThatOfTheRows(kind: EngineKind) async throws {
+        try await withStore(started(kind, 1...2)) { test in
+            let all = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10)
+            try test.store.engine.write { writer in
+                for delivery in all {
+                    let queue = try #require(delivery.orderingQueue)
+                    try writer.delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
+                }
+            }
+            // As if it were the first.
+            try await test.set("a/x", ["n": .integer(3)])
+            #expect(try await test.delivered("f") == ["a/x >1", "a/x 2>3"])
+            #expect(try await test.store.outbox.repair() > 0)
+            #expect(try test.problems().isEmpty)
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3"] {
+                #expect(try await test.delivered("f") == [expected])
+                try await test.end(test.take("f"))
+            }
+        }
+    }
+
+    /// Keys that this program didn't write hide nothing.
+    @Test(arguments: EngineKind.allCases) func placesThatAreNoneAreSkipped(kind: EngineKind) async throws {
+        try await withStore(started(kind, 1...3)) { test in
+            let first = try #require(try await test.due("f").first?.delivery)
+            let queue = try #require(first.orderingQueue)
+            try test.store.engine.write { writer in
+                // It comes first, and its end is a later event's.
+                let late = OutboxKey.event(EventID(version: .max - 1, ordinal: 0))
+                try writer.put(.deliveries, queue + [0] + late, [])
+                try writer.put(
+                    .deliveries, OutboxKey.due(of: "f").lower + [0, 0] + [UInt8](repeating: 0xFF, count: 20), [])
+                try writer.put(.deliveries, OutboxKey.due(of: "f").lower + [0, 0], [])
+            }
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3"] {
+                #expect(try await test.delivered("f") == [expected])
+                try await test.end(test.take("f"))
+            }
+            #expect(try test.problems().count == 3)
+        }
+    }
+
     /// A commit that ends a delivery and changes its document again, as a transactional handler may.
     @Test func aHandlerMayChangeItsOwnDocument() async throws {
         try await withStore(started(.memory, 1...2)) { test in

@@ -150,8 +150,8 @@ struct OutboxAuditTests {
                         guard let found = try writer.delivery(delivery.id) else { continue }
                         var changed = found
                         changed.state = state
-                        try writer.take(found)
-                        try writer.store(changed)
+                        try writer.deleteRows(of: found)
+                        try writer.putRows(of: changed)
                     }
                 }
             }

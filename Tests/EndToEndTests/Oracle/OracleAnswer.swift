@@ -16,7 +16,13 @@ struct OracleAnswer: Equatable, CustomStringConvertible {
         }
     }
 
-    var description: String { String("\(status) \(Self.text(content))".prefix(1500)) }
+    var description: String { "\(status) \(Self.text(content))" }
+
+    /// What it has from a little before the first difference from another on.
+    func text(differingFrom other: Self) -> String {
+        let same = zip(description, other.description).prefix { $0 == $1 }.count
+        return (same > 300 ? "… " : "") + description.dropFirst(same > 300 ? same - 200 : 0).prefix(1500)
+    }
 
     private static func normal(_ json: JSON, under key: String) -> JSON {
         switch json {

@@ -46,8 +46,8 @@ struct OraclePair: Sendable {
                 Issue.record(
                     """
                     \(example.name): \(request.method) \(request.path.prefix(200)) \(request.body.prefix(600))
-                    emulator \(emulator)
-                    host     \(host)
+                    emulator \(emulator.text(differingFrom: host))
+                    host     \(host.text(differingFrom: emulator))
                     """)
             }
         }

@@ -9,11 +9,11 @@ enum OracleSearches {
         .commit(
             vector("a", [1, 0]), vector("b", [0, 1]), vector("c", [3, 4]), vector("zero", [0, 0]),
             vector("three", [1, 2, 3]), vector("negative", [-1, -1]), vector("twin", [1, 0]),
-            Words.set("v/none", ["k": Words.text("none")]),
-            Words.set("v/array", ["v": Words.array(Words.double(1), Words.double(0)), "k": Words.text("array")])))
+            Words.set("vectors/none", ["k": Words.text("none")]),
+            Words.set("vectors/array", ["v": Words.array(Words.double(1), Words.double(0)), "k": Words.text("array")])))
 
     private static func vector(_ id: String, _ numbers: [Double]) -> String {
-        Words.set("v/\(id)", ["v": Words.vector(numbers), "k": Words.text(id)])
+        Words.set("vectors/\(id)", ["v": Words.vector(numbers), "k": Words.text(id)])
     }
 
     private static func search(
@@ -28,7 +28,7 @@ enum OracleSearches {
         let nearest = #""findNearest":\#(Words.object(all))"#
         return OracleCase(
             title,
-            .query(#"{"from":[{"collectionId":"v"}],\#(nearest)\#(query.isEmpty ? "" : "," + query)}"#),
+            .query(#"{"from":[{"collectionId":"vectors"}],\#(nearest)\#(query.isEmpty ? "" : "," + query)}"#),
             differs: difference)
     }
 
@@ -120,7 +120,7 @@ enum OracleSearches {
     /// Protobuf's other spellings of one message, which Google's own clients send.
     private static var spellings: [OracleCase] {
         let body =
-            #"{"structured_query":{"from":[{"collection_id":"v"}],"where":{"field_filter":{"field":{"field_path":"k"},"#
+            #"{"structured_query":{"from":[{"collection_id":"vectors"}],"where":{"field_filter":{"field":{"field_path":"k"},"#
         return [
             OracleCase(
                 "names with underscores, enums by number",
@@ -141,7 +141,7 @@ enum OracleSearches {
                 "aggregations with underscores",
                 .post(
                     ":runAggregationQuery",
-                    #"{"structured_aggregation_query":{"structured_query":{"from":[{"collection_id":"v"}]},"aggregations":[{"count":{"up_to":"3"},"alias":"n"}]}}"#
+                    #"{"structured_aggregation_query":{"structured_query":{"from":[{"collection_id":"vectors"}]},"aggregations":[{"count":{"up_to":"3"},"alias":"n"}]}}"#
                 )),
             OracleCase(
                 "an unknown name", .post(":runQuery", body + #""op":5,"values":{"string_value":"a"}}}}}"#)),

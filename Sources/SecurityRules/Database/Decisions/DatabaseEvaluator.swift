@@ -154,8 +154,9 @@ struct DatabaseEvaluator {
     }
 
     /// The last operands that were pushed, in their order, and the operand before them.
-    mutating func popArguments(_ count: Int) -> (target: DatabaseOperand, arguments: ArraySlice<DatabaseOperand>) {
-        let arguments = stack.suffix(count)
+    mutating func popArguments(_ count: Int) -> (target: DatabaseOperand, arguments: [DatabaseOperand]) {
+        // As a slice they would share the stack's memory, and the next pop would copy all of it.
+        let arguments = Array(stack.suffix(count))
         stack.removeLast(arguments.count)
         return (pop(), arguments)
     }

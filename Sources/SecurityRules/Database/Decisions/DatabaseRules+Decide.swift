@@ -55,9 +55,8 @@ extension DatabaseRules {
                     .error(reason, at: position(of: place, in: rule))
                 }
             return DatabaseRulesDecision.Step(
-                kind: rule.kind, path: tried.path.map { Self.text($0.prefix(tried.depth)) },
-                position: rule.position,
-                outcome: outcome, rule: tried.rule)
+                kind: rule.kind, position: rule.position, outcome: outcome, rule: tried.rule, location: tried.path,
+                depth: tried.depth)
         }
         let trace = (records?.values ?? []).map { value in
             let rule = rules[value.rule]
@@ -69,11 +68,9 @@ extension DatabaseRules {
                 value: value.shown, isToken: value.isToken)
         }
         return DatabaseRulesDecision(
-            isAllowed: denied == nil, steps: steps, deniedPath: denied.map { Self.text($0[...]) }, reason: reason,
+            isAllowed: denied == nil, steps: steps, deniedPath: denied.map { "/" + $0.joined(separator: "/") }, reason: reason,
             trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
     }
-
-    private static func text(_ path: ArraySlice<String>) -> String { "/" + path.joined(separator: "/") }
 
     /// Where an instruction's expression begins.
     func position(of instruction: Int, in rule: DatabaseRule) -> SourcePosition {

@@ -20,11 +20,14 @@ package struct DatabaseRulesDecision: Sendable {
 
         package let kind: DatabaseRuleKind
         /// The location at which it was evaluated: `/users/ada`. Nil for a validation that held, unless details were asked for.
-        package let path: String?
+        package var path: String? { location.map { "/" + $0.prefix(depth).joined(separator: "/") } }
         /// Where the rule stands.
         package let position: SourcePosition
         package let outcome: Outcome
         let rule: Int
+        /// The path that was decided, of which the location is the beginning.
+        let location: [String]?
+        let depth: Int
     }
 
     package let isAllowed: Bool

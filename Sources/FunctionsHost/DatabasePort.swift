@@ -48,7 +48,9 @@ struct DatabasePort {
         let hosts = configuration.localHosts
         let proxies = configuration.trustedProxies
         return RealtimeParts(
-            service: parts.databases, credentials: credentials, defaultDatabase: configuration.defaultNamespace,
+            service: parts.databases, credentials: credentials,
+            databaseNames: DatabaseNames(
+                fallback: configuration.defaultNamespace, known: configuration.databaseNames),
             limits: limits, port: port, bodies: parts.serving.memory.bodies, answers: parts.serving.memory.answers,
             listenMemory: MemoryBudget(total: settings.listenMemory), spool: parts.spool,
             refusal: { head in

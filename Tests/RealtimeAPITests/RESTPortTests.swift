@@ -29,6 +29,7 @@ import Testing
             ),
             ("PATCH", "/open/a.json", #"{"b/c":1,"d":null}"#, 200, #"{"b/c":1,"d":null}"#),
             ("PUT", "/open/a.json", #"{"0":1,".priority":3}"#, 200, #"{"0":1,".priority":3}"#),
+            ("PATCH", "/open/a.json", " null\n", 200, "null"), ("PATCH", "/open/a.json?print=silent", "null", 204, ""),
             ("DELETE", "/open/a.json", nil, 200, "null"), ("GET", "/open/a.json", nil, 200, "null"),
             ("PUT", "/open/a.json?print=silent", "1", 204, ""),
             ("PUT", "/open/a.json", "", 400, "{\n  \"error\" : \"Error: No data supplied.\"\n}\n"),

@@ -6,11 +6,13 @@ import Testing
 
 /// What a request's head asks for.
 @Suite struct RESTRequestTests {
+    private let names = DatabaseNames(fallback: "default", known: ["shop-staff"])
+
     private func read(_ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders = [:]) throws(RESTRefusal)
         -> RESTRequest
     {
         try RESTRequest(
-            HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers), defaultDatabase: "default")
+            HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers), for: names)
     }
 
     @Test(
@@ -26,6 +28,20 @@ import Testing
         let request = try read(.GET, uri)
         #expect(request.place == .data(try RealtimeTarget("a/b")))
         #expect(request.database == (database.isEmpty ? "default" : database))
+    }
+
+    @Test(
+        arguments: [
+            ("demo.firebaseio.com", "demo"), ("Demo.europe-west1.firebasedatabase.app:443", "demo"),
+            // firebase-tools leaves out ns where the host has the name.
+            ("demo.localhost:9000", "demo"), ("shop-staff.db.example.com", "shop-staff"),
+            // Any other name may be that of the machine.
+            ("demo.db.example.com", "default"), ("localhost:9000", "default"), ("127.0.0.1:9000", "default"),
+            ("shop-staff", "default"), (".localhost", "default"), ("a b.localhost", "default"),
+        ])
+    func aHostNamesADatabase(host: String, database: String) throws {
+        #expect(try read(.GET, "/a.json", ["Host": host]).database == database)
+        #expect(try read(.GET, "/a.json?ns=other", ["Host": host]).database == "other")
     }
 
     @Test(arguments: [

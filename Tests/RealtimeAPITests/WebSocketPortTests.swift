@@ -55,7 +55,7 @@ import Testing
 
     @Test(arguments: ["n", nil]) func theDatabaseOfARequestWithoutNameIsTheDefault(name: String?) async throws {
         try await TestPort.run {
-            $0.defaultDatabase = name
+            $0.databaseNames.fallback = name
         } _: { port in
             let client = try await port.client()
             #expect(try await client.upgrade("v=5").hasPrefix(name == nil ? "HTTP/1.1 400 " : "HTTP/1.1 101 "))

@@ -69,13 +69,15 @@ final class SocketAudience: Sendable {
     }
 
     /// Opens sockets, passes them to a body, and closes them.
+    ///
+    /// - Parameter yields: whether all others go before the sockets' thread, which stands for other machines.
     static func with<Value>(
-        _ count: Int, at port: Int, _ body: (SocketAudience) async throws -> Value
+        _ count: Int, at port: Int, yields: Bool = false, _ body: (SocketAudience) async throws -> Value
     ) async throws -> Value {
         OwnProcess.raiseOpenFiles()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let audience = try await connect(count, to: port, on: group)
+            let audience = try await connect(count, to: port, on: group, yields)
             let value = try await body(audience)
             try await audience.close()
             return value
@@ -86,10 +88,13 @@ final class SocketAudience: Sendable {
     }
 
     private static func connect(
-        _ count: Int, to port: Int, on group: MultiThreadedEventLoopGroup
+        _ count: Int, to port: Int, on group: MultiThreadedEventLoopGroup, _ yields: Bool
     ) async throws -> SocketAudience {
         let loop = group.next()
-        let heard = try await loop.submit { NIOLoopBound(Heard(), eventLoop: loop) }.get()
+        let heard = try await loop.submit {
+            if yields { OwnProcess.makeThreadYield() }
+            return NIOLoopBound(Heard(), eventLoop: loop)
+        }.get()
         for _ in 0..<count {
             let socket = try await RealtimeSocket.connect(to: port, on: loop)
             try await loop.submit {

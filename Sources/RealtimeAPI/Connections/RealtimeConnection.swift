@@ -29,9 +29,9 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Messages whose requests aren't answered.
     private var heldRequests: HeldMemory?
     private var heldListens: HeldMemory?
-    private var mustFlush = false
+    private(set) var mustFlush = false
     /// Whether something is to be flushed besides pushes.
-    private var isUrgent = false
+    private(set) var isUrgent = false
     private var lastFlush: NIODeadline = .uptimeNanoseconds(0)
     /// Whether its loop will flush it after a pause.
     var isDelayed = false

@@ -113,7 +113,9 @@ final class RealtimeLoop: @unchecked Sendable {
         swap(&unflushed, &flushing)
         let mayWait = flushing.count >= Self.manyConnections
         let last = eventLoop.now - Self.pushPause
-        for connection in flushing {
+        // Handing over is most of the work, and clients wait for answers.
+        for connection in flushing where connection.isUrgent { connection.flush() }
+        for connection in flushing where connection.mustFlush {
             if mayWait, connection.mayWait(flushedAfter: last) { delay(connection) } else { connection.flush() }
         }
         flushing.removeAll(keepingCapacity: true)

@@ -21,8 +21,7 @@ package struct RealtimeParts: Sendable {
     package var credentials: RealtimeCredentials
     package var limits: RealtimeConnectionLimits
     package var port: RealtimePortLimits
-    /// The database of requests that name none.
-    package var defaultDatabase: String?
+    package var databaseNames: DatabaseNames
     package var refusal: @Sendable (HTTPRequestHead) -> Refusal?
     /// Whether a page of another site sent a request. It can't be the owner.
     package var isForeign: @Sendable (HTTPRequestHead) -> Bool
@@ -51,7 +50,7 @@ package struct RealtimeParts: Sendable {
     let largeWrites = Gate()
 
     package init(
-        service: any RealtimeService, credentials: RealtimeCredentials, defaultDatabase: String? = nil,
+        service: any RealtimeService, credentials: RealtimeCredentials, databaseNames: DatabaseNames = .init(),
         limits: RealtimeConnectionLimits = .init(), port: RealtimePortLimits = .init(),
         bodies: MemoryBudget? = nil, answers: MemoryBudget? = nil, listenMemory: MemoryBudget? = nil,
         spool: Spool? = nil,
@@ -62,7 +61,7 @@ package struct RealtimeParts: Sendable {
     ) {
         self.service = service
         self.credentials = credentials
-        self.defaultDatabase = defaultDatabase
+        self.databaseNames = databaseNames
         self.limits = limits
         self.port = port
         self.bodies = bodies

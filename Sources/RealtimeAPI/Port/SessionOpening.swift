@@ -10,9 +10,7 @@ struct SessionOpening {
     init(_ head: HTTPRequestHead, _ parameters: URLParameters, _ parts: RealtimeParts) throws(RESTRefusal) {
         guard parameters["v"] == "5" else { throw RESTRefusal(400, "The protocol's version is 5.") }
         let host = head.headers.first(name: "Host") ?? ""
-        guard let name = try DatabaseName(parameters["ns"], host: host)?.name ?? parts.defaultDatabase else {
-            throw DatabaseName.missing
-        }
+        let name = try parts.databaseNames.name(parameters["ns"], host: host)
         do throws(RealtimeServiceError) { database = try parts.service.database(name) } catch {
             throw RESTRefusal(error)
         }

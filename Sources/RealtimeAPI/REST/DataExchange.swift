@@ -51,7 +51,7 @@ final class DataExchange: ValueStreamOwner {
     var holder: MemoryBudget.Holder? {
         if !isVerifying {
             isVerifying = true
-            if let request = try? RESTRequest(head, defaultDatabase: parts.defaultDatabase) {
+            if let request = try? RESTRequest(head, for: parts.databaseNames) {
                 verify(request) { exchange, result in exchange.bearer = result }
             }
         }
@@ -77,7 +77,7 @@ final class DataExchange: ValueStreamOwner {
 
     func begin() {
         do throws(RESTRefusal) {
-            let request = try RESTRequest(head, defaultDatabase: parts.defaultDatabase)
+            let request = try RESTRequest(head, for: parts.databaseNames)
             if request.verb == .preflight {
                 return connection.send(.noContent, CORS.preflight(head.headers), ByteBuffer())
             }

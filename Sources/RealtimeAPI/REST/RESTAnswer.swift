@@ -107,6 +107,8 @@ final class RESTAnswer {
             writer.string(name?.string ?? "")
             writer.raw("}")
         case .put: writer.realtime(written.changes.first?.node, as: .written)
+        // The update was null.
+        case .patch where written.changes.first?.target == target: writer.null()
         case .patch:
             writer.raw("{")
             writer.list(written.changes) { writer, change in

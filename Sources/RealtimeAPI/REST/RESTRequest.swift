@@ -68,17 +68,14 @@ struct RESTRefusal: Error, Equatable {
 }
 
 extension RESTRequest {
-    init(_ head: HTTPRequestHead, defaultDatabase: String?) throws(RESTRefusal) {
+    init(_ head: HTTPRequestHead, for names: DatabaseNames) throws(RESTRefusal) {
         verb = try Self.verb(head)
         let mark = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")) ?? head.uri.endIndex
         guard let parameters = URLParameters(head.uri[mark...].dropFirst()) else {
             throw RESTRefusal(400, "The URL's parameters are not validly encoded.")
         }
         let host = head.headers.first(name: "Host")
-        guard let name = try DatabaseName(parameters["ns"], host: host)?.name ?? defaultDatabase else {
-            throw DatabaseName.missing
-        }
-        database = name
+        database = try names.name(parameters["ns"], host: host)
         place = try Self.place(head.uri[..<mark])
         isShallow = parameters["shallow"] == "true"
         do throws(RealtimeQueryError) {

@@ -3,6 +3,7 @@ import NIOCore
 import RealtimeModel
 import RealtimeStore
 import Sharing
+import StrictJSON
 
 /// Reads the body of a write. A large one is read on another thread, and a very large value goes to the store as it is
 /// read.
@@ -81,6 +82,8 @@ struct RESTWriteReader {
         case .patch:
             return try reading(body) { () throws(RealtimeError) in
                 guard !target.isPriority else { throw RealtimeError(.invalidPath(target.string)) }
+                // firebase-tools deletes like this.
+                if Self.isNull(body) { return .set(target, RealtimeWriteValue(nil)) }
                 return .update(try RealtimeUpdate(parsing: body, at: target.path))
             }
         case .post:
@@ -90,6 +93,19 @@ struct RESTWriteReader {
             }
             return .set(child, try value(body, isFile, at: child))
         default: return .set(target, try value(body, isFile, at: target), ifHash: hash)
+        }
+    }
+
+    private static func isNull(_ body: UnsafeRawBufferPointer) -> Bool {
+        var scanner = JSONScanner(body)
+        scanner.skipSpace()
+        guard scanner.peek() == UInt8(ascii: "n") else { return false }
+        do throws(JSONError) {
+            try scanner.skipValue()
+            try scanner.end()
+            return true
+        } catch {
+            return false
         }
     }
 

@@ -31,7 +31,12 @@ final class RowChanges {
     /// The approximate size in bytes.
     private(set) var bytes = 0
 
+    /// Before these paths, no row of the ranges is seen.
+    private var starts: [KeyRange: [UInt8]] = [:]
+
     private static let maxChunk = 256
+    /// So many changes are passed each time.
+    private static let fewChanges = 16
 
     /// Whether nothing changes.
     var isEmpty: Bool { hasNoRows && adopted == nil }
@@ -72,6 +77,7 @@ final class RowChanges {
     /// - Parameter layout: where the rows are without the changes.
     func adopt(_ extent: TreeLayout.Extent, in layout: TreeLayout) {
         adopted = extent
+        starts = [:]
         var changed = layout
         changed.adopt(extent)
         self.layout = changed
@@ -85,7 +91,30 @@ final class RowChanges {
 
     func hides(_ path: [UInt8]) -> Bool { hidden.contains { $0.contains(path) } }
 
+    /// Where rows are looked for that a range, a node with what is below it or without itself, may have.
+    func start(of range: KeyRange) -> [UInt8]? { starts.isEmpty ? nil : starts[range] }
+
+    /// Remembers the first path that is seen in a range; nil for none.
+    func note(_ first: ArraySlice<UInt8>?, firstIn range: KeyRange) {
+        guard count > Self.fewChanges, let start = first.map({ Array($0) }) ?? range.upper else { return }
+        starts[range] = start
+    }
+
+    /// A row is seen.
+    private func noteRow(at path: [UInt8]) {
+        var end = 0
+        while true {
+            let ancestor = Array(path[..<end])
+            for range in [TreeKey.subtree(ancestor), TreeKey.children(of: ancestor)] where range.contains(path) {
+                if let start = starts[range], path.lexicographicallyPrecedes(start) { starts[range] = path }
+            }
+            guard let next = TreeKey.endOfKey(path[end...]) else { return }
+            end = next
+        }
+    }
+
     private func set(_ change: Change) {
+        if change.row != nil, !starts.isEmpty { noteRow(at: change.path) }
         bytes += change.path.count + (change.row?.count ?? 0) + 64
         let place = place(of: change.path)
         if let old = self.change(at: place), old.path == change.path {

@@ -41,13 +41,19 @@ struct TreeRows {
         try visit(range, reverse, keysOnly: true) { path, _ in try body(path) }
     }
 
-    /// The first path in a range, or the last one.
-    func firstPath(in range: KeyRange, reverse: Bool = false) throws -> ArraySlice<UInt8>? {
+    /// The first path in a range.
+    ///
+    /// What the changes have removed before it is passed once, however often it is asked for.
+    func firstPath(in range: KeyRange) throws -> ArraySlice<UInt8>? {
+        var rest = range
+        if let start = changes?.start(of: range) { rest.lower = start }
         var found: ArraySlice<UInt8>?
-        try scanPaths(range, reverse: reverse) { path in
+        try visitAll(rest, false, true) { path, _ in
             found = path
             return false
         }
+        notes?.add(range, upTo: found, pathsOnly: true)
+        changes?.note(found, firstIn: range)
         return found
     }
 

@@ -28,7 +28,6 @@ final class HubThread: @unchecked Sendable {
     private var outdatedPlaces = OutdatedPlaces()
     /// The version up to which listeners without a query have their changes.
     private var position: Int64
-    private var turns = StaleTurns(limit: .milliseconds(100))
     private let elapsed: @Sendable () -> Duration
     private var windows: WindowBudget
     /// The groups that wait for their query's result.
@@ -69,23 +68,22 @@ final class HubThread: @unchecked Sendable {
     func run() {
         while take(within: nextDeadline.map { max($0 - elapsed(), .zero) }) {
             work()
-            for answer in turns.expire(at: elapsed()) { answer() }
-            hub.note(hasTurns: !turns.isEmpty)
+            if hub.hasTurns { for answer in hub.changeTurns({ $0.expire(at: elapsed()) }) { answer() } }
             retry(at: elapsed())
         }
         // Without a writer, no more commits come.
         arrived = .max
         position = .max
         work()
-        for answer in turns.removeAll() { answer() }
+        for answer in hub.changeTurns({ $0.removeAll() }) { answer() }
         // Results that were being read don't come any more.
         refreshing = 0
         callSettled()
     }
 
     private var nextDeadline: Duration? {
-        guard let retryTime else { return turns.nextDeadline }
-        return turns.nextDeadline.map { min($0, retryTime) } ?? retryTime
+        guard let retryTime else { return hub.nextDeadline }
+        return hub.nextDeadline.map { min($0, retryTime) } ?? retryTime
     }
 
     private func work() {
@@ -122,11 +120,7 @@ final class HubThread: @unchecked Sendable {
             completion()
         case .decision(let places, let stale, let client, let completion):
             updateGroups()
-            let answers = turns.decided(places, stale: stale, of: client, at: elapsed(), completion)
-            // Before the client that has a turn can commit.
-            hub.note(hasTurns: !turns.isEmpty)
-            for answer in answers { answer() }
-        case .admission(let place, let client, let proceed): turns.admit(client, to: place, proceed)?()
+            hub.decide(places, stale: stale, of: client, completion)
         case .add(let core): add(core)
         case .begin(let id, let beginning):
             if beginning.version > position { return waiting.append((beginning.version, job)) }

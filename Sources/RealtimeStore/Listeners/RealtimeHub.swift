@@ -13,8 +13,6 @@ enum HubJob: Sendable {
     case completion(at: Int64?, @Sendable () -> Void)
     /// As a completion, of a conditional write by a client.
     case decision([StaleTurns.Place], stale: StaleTurns.Place?, client: RetryingClient, @Sendable () -> Void)
-    /// Called back when a client may write a place on a condition.
-    case admission(StaleTurns.Place, client: RetryingClient.ID, @Sendable () -> Void)
     case add(ListenerCore)
     /// A listener's initial data were read.
     case begin(UInt64, ListenerBeginning)
@@ -42,13 +40,16 @@ struct ListenerBeginning: Sendable {
 final class RealtimeHub: Sendable {
     let jobs = JobQueue<HubJob>()
     private let pipeline: CommitPipeline
+    let elapsed: @Sendable () -> Duration
     private let catalogs: CatalogCache
     private let limits: RealtimeReadLimits
     private let threads = Mutex(ThreadGroups())
     private let lastID = Atomic<UInt64>(0)
     private let listeners = Atomic<Int>(0)
     private let queries = Atomic<Int>(0)
-    private let turns = Atomic(false)
+    private let turns = Mutex(StaleTurns(limit: .milliseconds(100)))
+    /// Whether there are any, so that most conditional writes needn't lock them.
+    private let turnsExist = Atomic(false)
 
     private static let threadName = "realtime.listeners"
 
@@ -58,6 +59,7 @@ final class RealtimeHub: Sendable {
 
     init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, _ configuration: RealtimeStoreConfiguration) {
         self.pipeline = pipeline
+        elapsed = pipeline.elapsed
         self.catalogs = catalogs
         limits = configuration.limits
         windowLimits = configuration.windowLimits
@@ -106,10 +108,43 @@ final class RealtimeHub: Sendable {
         if !jobs.put(.decision(places, stale: stale, client: client, completion)) { completion() }
     }
 
+    // MARK: Turns
+
     /// Calls back once a client may write a place on a condition: see ``StaleTurns/admit(_:to:_:)``.
     func admit(_ client: RetryingClient, to place: StaleTurns.Place, _ proceed: @escaping @Sendable () -> Void) {
-        guard hasTurns, jobs.put(.admission(place, client: client.id, proceed)) else { return proceed() }
+        guard hasTurns else { return proceed() }
+        turns.withLock { $0.admit(client.id, to: place, proceed) }?()
     }
+
+    /// Whether some clients take turns at conditional writes, as far as the listeners' thread has come.
+    var hasTurns: Bool { turnsExist.load(ordering: .relaxed) }
+
+    /// Answers the clients whose turn it is after a decision.
+    func decide(
+        _ places: [StaleTurns.Place], stale: StaleTurns.Place?, of client: RetryingClient,
+        _ completion: @escaping @Sendable () -> Void
+    ) {
+        let now = elapsed()
+        let hadTurns = hasTurns
+        let answers = changeTurns { $0.decided(places, stale: stale, of: client, at: now, completion) }
+        // The thread ends those that take too long.
+        if !hadTurns, hasTurns { _ = jobs.put(.reached(0)) }
+        for answer in answers { answer() }
+    }
+
+    /// Changes the turns.
+    func changeTurns<Result: Sendable>(_ change: (inout StaleTurns) -> Result) -> Result {
+        turns.withLock { turns in
+            // Before a client that has a turn now can commit.
+            defer { turnsExist.store(!turns.isEmpty, ordering: .relaxed) }
+            return change(&turns)
+        }
+    }
+
+    /// When the next turn ends; nil if there is none.
+    var nextDeadline: Duration? { hasTurns ? turns.withLock { $0.nextDeadline } : nil }
+
+    // MARK: Listeners
 
     /// Whether there are listeners to queries, for which the state between two commits is looked at.
     var hasQueries: Bool { queries.load(ordering: .relaxed) > 0 }
@@ -127,14 +162,6 @@ final class RealtimeHub: Sendable {
     }
 
     private static let fewListeners = 1_000
-
-    /// Whether some clients take turns at conditional writes, as far as the listeners' thread has come.
-    var hasTurns: Bool { turns.load(ordering: .relaxed) }
-
-    /// Called by the thread.
-    func note(hasTurns: Bool) {
-        if hasTurns != turns.load(ordering: .relaxed) { turns.store(hasTurns, ordering: .relaxed) }
-    }
 
     func makeID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 

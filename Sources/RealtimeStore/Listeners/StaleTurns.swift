@@ -8,7 +8,7 @@ import RealtimeModel
 /// it. A function's invocation is answered only then. A connection is answered at once: what it is sent before its answer
 /// must be the state with its own write, and no later one.
 ///
-/// Used by the listeners' thread.
+/// Used by several threads, with a lock.
 struct StaleTurns {
     typealias Answer = @Sendable () -> Void
 

@@ -48,6 +48,8 @@ package final class NodeCache: Sendable {
     /// What is larger isn't kept. The writer changes what is kept, and looks at all of it.
     static let maxLeaves = 16
     static let maxNodeBytes = 4_096
+    /// As rows, which have their paths, it may be larger.
+    private static let maxReadBytes = 16 * 1_024
 
     private let state: Mutex<State>
     /// Whether something was ever looked for. If not, nothing is known, and no change has to be looked at. A place that is
@@ -88,6 +90,14 @@ package final class NodeCache: Sendable {
         add(try state.node(at: place.key.path), at: place)
     }
 
+    /// Adds what is at the place in a state, unless it is too large.
+    func add(from state: RealtimeSnapshot, at place: Place) {
+        var bytes = ReadBytes(RealtimeReadLimits(maxBytes: Self.maxReadBytes))
+        do { add(try state.node(at: place.key.path, counting: &bytes), at: place) } catch {
+            // It is too large, or the next read tells what is wrong.
+        }
+    }
+
     /// Adds what a read has found, unless it may have changed since its place was made.
     package func add(_ node: RealtimeNode?, at place: Place) {
         guard let bytes = Self.size(of: node, at: place.key) else { return }
@@ -118,7 +128,7 @@ package final class NodeCache: Sendable {
             var hash = PathHash(of: namespace)
             hashes.append(hash.value)
             var rest = row.path[...]
-            while let end = PathHash.endOfKey(rest) {
+            while let end = TreeKey.endOfKey(rest) {
                 hash.add(rest[..<end])
                 rest = rest[end...]
                 hashes.append(hash.value)
@@ -295,13 +305,4 @@ private struct PathHash {
     mutating func add(_ bytes: ArraySlice<UInt8>) { for byte in bytes { add(byte) } }
 
     private mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
-
-    /// Where the first key of a path's bytes (``TreeKey``) ends; nil if there is none, but an entry of an index.
-    static func endOfKey(_ bytes: ArraySlice<UInt8>) -> Int? {
-        switch bytes.first {
-        case TreeKey.integerMarker: bytes.index(bytes.startIndex, offsetBy: 7, limitedBy: bytes.endIndex)
-        case TreeKey.textMarker: bytes.firstIndex(of: 0).map { $0 + 1 }
-        default: nil
-        }
-    }
 }

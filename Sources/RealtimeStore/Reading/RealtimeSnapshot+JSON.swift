@@ -59,14 +59,14 @@ extension RealtimeSnapshot {
             try body(writer.bytes)
             writer = JSONWriter(capacity: pieceBytes)
         }
+        let parent = TreeKey.of(path)
+        if let leaf = try stored(at: parent)?.leaf {
+            writer.realtime(leaf)
+            return try body(writer.bytes)
+        }
         if let query, !query.loadsAll {
             for key in try matches(of: query, at: path).keys { try add(key) }
         } else {
-            let parent = TreeKey.of(path)
-            if let leaf = try stored(at: parent)?.leaf {
-                writer.realtime(leaf)
-                return try body(writer.bytes)
-            }
             try eachChild(of: parent, in: TreeKey.children(of: parent)) { child in
                 try add(child.key)
                 return true

@@ -32,6 +32,15 @@ enum TreeKey {
         }
     }
 
+    /// Where the first key of a path's bytes ends; nil if there is none, but an entry of an index.
+    static func endOfKey(_ bytes: ArraySlice<UInt8>) -> Int? {
+        switch bytes.first {
+        case integerMarker: bytes.index(bytes.startIndex, offsetBy: 7, limitedBy: bytes.endIndex)
+        case textMarker: bytes.firstIndex(of: 0).map { $0 + 1 }
+        default: nil
+        }
+    }
+
     static func of(_ path: RealtimePath) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(32)

@@ -28,6 +28,29 @@ struct EarlyDecision: Sendable {
     let failure: RealtimeFailure?
     /// Whether a hash isn't that of what exists.
     let isStale: Bool
+    /// Whether nothing is left for the writer to check.
+    let isChecked: Bool
+
+    /// What a node that is known tells about a write of it on condition.
+    init(_ request: RealtimeCommit, of target: RealtimeTarget, ifHash hash: String, _ known: NodeCache.Known) {
+        let notes = ReadNotes()
+        notes.add(TreeKey.subtree(TreeKey.of(target.path)), pathsOnly: false)
+        self.notes = notes
+        version = known.version
+        generation = request.checkGeneration()
+        failure = nil
+        isStale = known.hash != hash
+        isChecked = request.check == nil
+    }
+
+    init(notes: ReadNotes, version: Int64, generation: UInt64, failure: RealtimeFailure?, isStale: Bool) {
+        self.notes = notes
+        self.version = version
+        self.generation = generation
+        self.failure = failure
+        self.isStale = isStale
+        isChecked = true
+    }
 }
 
 /// Decides on a write in a durable state, with notes on what the decision depends on.
@@ -37,6 +60,8 @@ struct EarlyCheckJob: SnapshotJob {
     let configuration: RealtimeStoreConfiguration
     /// What may be hashed.
     let limits: RealtimeReadLimits
+    /// Where to add what the write replaces, if it may be asked for again soon.
+    var cache: (nodes: NodeCache, place: NodeCache.Place)?
     let now: @Sendable () -> Timestamp
     let cancellation: OperationCancellation?
     /// Receives nil if there is more to hash than the limits allow, and the configuration's allow more.
@@ -64,6 +89,7 @@ struct EarlyCheckJob: SnapshotJob {
             } catch let error as RealtimeFailure where error.isBeyondLimits && limits != configuration.limits {
                 return nil
             }
+            if let cache { cache.nodes.add(from: plan.before, at: cache.place) }
         } catch let error as RealtimeFailure {
             failure = error
         }

@@ -64,6 +64,12 @@ extension RealtimeCommit {
         for case .set(let target, _, _?) in writes { return target }
         return nil
     }
+
+    /// The condition of a commit that is one conditional write of a node.
+    var onlyCondition: (target: RealtimeTarget, hash: String)? {
+        guard writes.count == 1, case .set(let target, _, let hash?) = writes[0], !target.isPriority else { return nil }
+        return (target, hash)
+    }
 }
 
 /// What a commit has changed.

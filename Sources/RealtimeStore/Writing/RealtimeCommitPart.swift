@@ -57,16 +57,19 @@ package final class RealtimeCommitPart: CommitPart {
             request.onStale(expectation.path)
             return try refuse(.stale)
         }
-        if let early, isValid(early) {
-            if let failure = early.failure { return try refuse(failure) }
-            if early.isStale { return try refuse(.stale) }
-            try plan.apply(request.writes)
+        let valid = early.flatMap { isValid($0) ? $0 : nil }
+        if let valid, valid.isChecked {
+            if let failure = valid.failure { return try refuse(failure) }
+            if valid.isStale { return try refuse(.stale) }
+        }
+        try plan.apply(request.writes)
+        if valid?.isChecked != true, let check = request.check {
+            do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
+        }
+        // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
+        if let valid {
+            if valid.isStale { return try refuse(.stale) }
         } else {
-            try plan.apply(request.writes)
-            if let check = request.check {
-                do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
-            }
-            // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
             do {
                 try plan.compareHashes(
                     request.writes, within: early == nil ? kind.configuration.limits : kind.configuration.writerLimits)
@@ -177,6 +180,11 @@ final class RealtimeCommitJob: CommitJob {
         let place = StaleTurns.Place(namespace: request.namespace, target: target)
         var stale: StaleTurns.Place?
         if case .failure(.stale) = result { stale = place }
+        if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake {
+            return .atOnce { [completion, hub = kind.hub] in
+                hub.decide([place], stale: stale, of: client) { completion(result) }
+            }
+        }
         return .inOrder(.decision([place], stale: stale, client: client) { [completion] in completion(result) })
     }
 

@@ -25,7 +25,8 @@ struct PushBenchmark: Benchmark {
                 "one listener: reference is the same rows committed and synced by plain SQLite; what is beyond that is "
                     + "after the sync",
                 "\(sockets) sockets: the reference is a bare NIO server in its own process that sends the same bytes to as "
-                    + "many, plus our write without listeners",
+                    + "many, plus our write without listeners. The sockets' clients stand for other machines: all others go "
+                    + "before their thread",
                 "others: \(Self.otherWriters) clients that each set a value of their own every "
                     + "\(Int(Self.otherPause.seconds * 1000)) ms, beside the same without any push; a write that all "
                     + "sockets hear of each \(Int(Self.pause.seconds * 1000)) ms",
@@ -89,7 +90,9 @@ struct PushBenchmark: Benchmark {
         let alone = try await SocketAudience.with(0, at: host.ports.database) { audience in
             try await measure(host.child.tree) { try await audience.write(Self.message($0), to: Self.path).answered }
         }
-        let (quiet, ours, loaded) = try await SocketAudience.with(sockets, at: host.ports.database) { audience in
+        let (quiet, ours, loaded) = try await SocketAudience.with(
+            sockets, at: host.ports.database, yields: true
+        ) { audience in
             try await audience.listen { _ in Self.path }
             _ = try await audience.write(Self.message(-1), to: Self.path)
             let ours = try await measure(host.child.tree) {

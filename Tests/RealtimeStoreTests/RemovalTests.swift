@@ -1,0 +1,105 @@
+import RealtimeModel
+import StorageEngine
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import RealtimeStore
+
+/// Commits that remove very much, one node at a time.
+struct RemovalTests {
+    enum Removal: CaseIterable { case ofChildren, ofAllChildren, ofGrandchildren, besideNewOnes, backwards }
+
+    private static let count = 2_000
+
+    private static func key(_ number: Int) -> String { "p" + String(String(1_000_000 + number).dropFirst()) }
+
+    /// What it removes is passed once, and not again for each node above that might have become empty.
+    @Test(arguments: Removal.allCases, [false, true]) func eachIsLookedAtOnce(
+        removal: Removal, isIndexed: Bool
+    ) async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        if isIndexed {
+            try await fixture.store.configureIndexes(
+                [.init(parents: [.key(try RealtimeKey("posts"))], index: .child(try RealtimePath("stars")))],
+                in: RealtimeFixture.namespace)
+        }
+        let size = removal == .ofAllChildren ? Self.count : 2 * Self.count
+        let posts = (0..<size).map { number in
+            let priority = isIndexed ? #","# + "\".priority\":\(number * 7_919 % 1_000)" : ""
+            return "\"\(Self.key(number))\":{\"stars\":\(number * 7_919 % size),\"title\":\"t\"\(priority)}"
+        }
+        try await fixture.set("posts", "{\(posts.joined(separator: ","))}")
+        try await fixture.store.settle()
+        var writes = (0..<Self.count).flatMap { number -> [(path: String, json: String)] in
+            let post = "posts/" + Self.key(number)
+            return switch removal {
+            case .ofGrandchildren: [("\(post)/stars", "null"), ("\(post)/title", "null")]
+            case .besideNewOnes: [(post, "null"), ("\(post)a", number % 100 == 99 ? "1" : "null")]
+            default: [(post, "null")]
+            }
+        }
+        if removal == .backwards { writes.reverse() }
+        let changes = try writes.map { write in
+            let target = RealtimeTarget(try RealtimePath(write.path))
+            return RealtimeWrite.set(target, try RealtimeWriteValue(parsing: Array(write.json.utf8), at: target))
+        }
+        _ = engine.takeCounts()
+        try await fixture.store.commit(RealtimeCommit(changes, in: RealtimeFixture.namespace))
+        #expect(engine.takeCounts().read < 30 * writes.count)
+        let left = try await fixture.read { try $0.childKeys(at: RealtimePath("posts")).count }
+        #expect(left == size - Self.count + (removal == .besideNewOnes ? Self.count / 100 : 0))
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    /// The first row that is seen at and below nodes, after each of many changes, is that of a scan.
+    @Test func theFirstRowIsFoundWhateverChanges() async throws {
+        try await FuzzRounds.run("first rows", count: 30) { _, seed in try firstRows(seed: seed) }
+    }
+
+    private func firstRows(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let engine = MemoryEngine()
+        func path() throws -> [UInt8] {
+            let depth = Int.random(in: 0...3, using: &random)
+            let keys = (0..<depth).map { _ in ["a", "b", "7", "c"].randomElement(using: &random) ?? "a" }
+            return TreeKey.of(try RealtimePath(keys.joined(separator: "/")))
+        }
+        func row() throws -> [UInt8] {
+            let path = try path()
+            guard Int.random(in: 0..<4, using: &random) == 0 else { return path }
+            let entry = RealtimeIndexEntry(value: .null, key: try RealtimeKey("b"))
+            return IndexEntryKey.of(entry, in: IndexEntryKey.prefix(of: path, index: 1))
+        }
+        let stored = try (0..<100).map { _ in try row() }
+        try engine.write { storage in
+            for path in stored { try storage.put(.tree, TreeKey.stored(path, inTree: 1), [1]) }
+        }
+        try engine.makeReadSession().read { storage in
+            let changes = RowChanges()
+            let rows = TreeRows(storage: storage, layout: TreeLayout(tree: 1), changes: changes)
+            for _ in 0..<400 {
+                let changed = try row()
+                let exists = try rows.get(changed) != nil
+                switch Int.random(in: 0..<20, using: &random) {
+                case 0: changes.hide(TreeKey.subtree(changed))
+                case 1..<6: changes.put(changed, [2], isStructural: !exists)
+                default: if exists { changes.delete(changed) }
+                }
+                for _ in 0..<3 {
+                    let path = try path()
+                    for range in [TreeKey.subtree(path), TreeKey.children(of: path)] {
+                        var first: ArraySlice<UInt8>?
+                        try rows.scanPaths(range) { path in
+                            first = path
+                            return false
+                        }
+                        #expect(try rows.firstPath(in: range) == first, "seed \(seed)")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -70,7 +70,7 @@ final class RealtimeConnection: @unchecked Sendable {
         queue = ConnectionQueue(loop)
         self.database = database
         allowsOwner = opening.allowsOwner
-        client = RealtimeClient(address: address)
+        client = RealtimeClient(address: address, isSession: true)
         story = SessionStory(key, loop.parts.logger)
         story.connected(former: opening.formerSession)
         var opening = opening
@@ -87,6 +87,7 @@ final class RealtimeConnection: @unchecked Sendable {
     func begin(_ transport: any RealtimeTransport) {
         self.transport = transport
         loop.parts.sessions.add(self, key)
+        database.profile.record(ProfiledOperation(.connect), at: loop.parts.now())
         perform(session.begin(now: loop.parts.now()))
     }
 
@@ -119,6 +120,7 @@ final class RealtimeConnection: @unchecked Sendable {
             end = .closing(registrations: registrations, waiting: [completion])
             story.ended(reason)
             client.leaves()
+            database.profile.record(ProfiledOperation(.disconnect), at: loop.parts.now())
             perform(session.end())
             reads.cancelAll()
             value?.stream.cancel()

@@ -15,7 +15,7 @@ final class DataExchange: ValueStreamOwner {
     private var isVerifying = false
     private var isInGate = false
     private var answer: RESTAnswer?
-    private var stream: ValueStream?
+    private var stream: (any EventStream)?
     private var cancellation: OperationCancellation?
     private var hasLeft = false
     private var timeout: Scheduled<Void>?
@@ -160,7 +160,7 @@ final class DataExchange: ValueStreamOwner {
                 listen(target.path, request, database, bearer)
             case .setting(let name):
                 guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
-                try setting(name, request, database)
+                try setting(name, request, database, bearer)
             case .databases:
                 guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
                 try listDatabases()
@@ -313,7 +313,9 @@ final class DataExchange: ValueStreamOwner {
 
     // MARK: Settings
 
-    private func setting(_ name: String, _ request: RESTRequest, _ database: any RealtimeDatabase) throws(RESTRefusal) {
+    private func setting(
+        _ name: String, _ request: RESTRequest, _ database: any RealtimeDatabase, _ bearer: RealtimeCredentials.Bearer
+    ) throws(RESTRefusal) {
         let headers: HTTPHeaders = ["Content-Type": RESTBody.contentType, "Cache-Control": "no-cache"]
         switch (name, request.verb) {
         case ("rules", .get):
@@ -327,6 +329,15 @@ final class DataExchange: ValueStreamOwner {
             let source = try smallBody()
             guard !source.isEmpty else { throw RESTRefusal(400, "Error: No data supplied.") }
             database.setRules(source, isDryRun: request.isDryRun, settingCompletion(headers))
+        case ("profile", .get):
+            guard request.isStream else {
+                throw RESTRefusal(400, "The profile is a stream: send Accept: text/event-stream.")
+            }
+            let stream = ProfileStream(database.profile, until: bearer, connection)
+            self.stream = stream
+            guard stream.begin() else {
+                throw RESTRefusal(503, "At most \(DatabaseProfile.maxWatchers) clients watch a database at once.")
+            }
         case (_, .get):
             guard let json = database.setting(name) else { throw Self.noSetting(name) }
             connection.send(.ok, headers, ByteBuffer(bytes: json))

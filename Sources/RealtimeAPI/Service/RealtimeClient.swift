@@ -7,6 +7,8 @@ package final class RealtimeClient: Sendable {
     let id: UInt64
     /// A number that stands for the client's address: those who haven't signed in take turns by it.
     let address: UInt64
+    /// Whether it has a session, by WebSocket or long polling.
+    let isSession: Bool
     /// Keeps the order of the connection's writes.
     let writes = RealtimeWriteSequence()
 
@@ -16,9 +18,10 @@ package final class RealtimeClient: Sendable {
 
     private static let lastID = Atomic<UInt64>(0)
 
-    package init(address: UInt64) {
+    package init(address: UInt64, isSession: Bool = false) {
         id = Self.lastID.add(1, ordering: .relaxed).newValue
         self.address = address
+        self.isSession = isSession
     }
 
     /// Whether it has ever listened.

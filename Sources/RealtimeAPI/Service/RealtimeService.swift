@@ -26,6 +26,9 @@ package protocol RealtimeService: Sendable {
 ///
 /// A caller that hands over what it receives in the order of the calls, as to one queue, keeps these promises.
 package protocol RealtimeDatabase: AnyObject, Sendable {
+    /// For admins who watch what clients do.
+    var profile: DatabaseProfile { get }
+
     /// Reads a value. Rules are decided before anything about the value is known, also its hash or that a query lacks an
     /// index.
     ///

@@ -10,6 +10,7 @@ final class StoreListening: RealtimeListening {
         var principal: RealtimePrincipal
         /// Ends the store's listener; nil until it has begun.
         var cancel: (@Sendable () -> Void)?
+        var hasBegun = false
         var isEnded = false
         /// How often it was decided whether it is allowed.
         var decisions = 0
@@ -48,6 +49,20 @@ final class StoreListening: RealtimeListening {
         let (database, listen, now) = (database, listen, database.shared.now())
         let (access, observer, principal) = (database.access, database.observer, principal)
         let name = database.name
+        let began = database.profiled(operation) {
+            [self] (result: Result<RealtimeListenStart, RealtimeServiceError>) in
+            switch result {
+            case .success(let start):
+                let goesOn = state.withLock { state in
+                    state.hasBegun = true
+                    return !state.isEnded
+                }
+                if goesOn { listener.receive(.began(start)) }
+            case .failure(let error): end(error)
+            }
+        } bytes: { [self] _ in
+            bytes
+        }
         let core = database.store.listen(
             to: listen.path, matching: listen.query, in: name, of: database.reader(principal, client, .long),
             cancellation: cancellation,
@@ -55,17 +70,16 @@ final class StoreListening: RealtimeListening {
                 try access.requireRead(of: listen.path, listen.query, as: principal, in: state, now: now, observer)
                 return try start(in: state)
             },
-            started: { [self] result in
-                switch StoreRealtimeDatabase.flattened(result, name) {
-                case .success(let start): if !isEnded { listener.receive(.began(start)) }
-                case .failure(let error): end(error)
-                }
-            },
+            started: { began(StoreRealtimeDatabase.flattened($0, name)) },
             receive: { [self] push in
                 guard !isEnded else { return }
                 listener.receive(
                     .push(
-                        database.pushes.push(for: push) { RealtimePush(push.path, push.changes, version: push.version) }
+                        database.pushes.push(for: push) {
+                            let made = RealtimePush(push.path, push.changes, version: push.version)
+                            database.recordBroadcast(of: made, to: push.listeners)
+                            return made
+                        }
                     ))
             },
             failed: { [self] failure in end(RealtimeServiceError(failure, of: name)) })
@@ -74,6 +88,14 @@ final class StoreListening: RealtimeListening {
             return state.isEnded
         }
         if hasEnded { core.cancel() }
+    }
+
+    private var operation: ProfiledOperation {
+        var operation = ProfiledOperation(.listen, at: listen.path)
+        if let query = listen.query, !database.namesIndex(for: query, at: listen.path) {
+            operation.unindexed = query.index
+        }
+        return operation
     }
 
     private func start(
@@ -145,13 +167,16 @@ final class StoreListening: RealtimeListening {
 
     /// - Returns: whether it had not ended before.
     private func finish() -> Bool {
-        let (wasRunning, cancel) = state.withLock { state in
+        let (wasRunning, hasBegun, cancel) = state.withLock { state in
             defer { state.isEnded = true }
-            return (!state.isEnded, state.cancel)
+            return (!state.isEnded, state.hasBegun, state.cancel)
         }
         guard wasRunning else { return false }
         cancellation.cancel()
         cancel?()
+        if hasBegun {
+            database.profile.record(ProfiledOperation(.unlisten, at: listen.path), at: database.shared.now())
+        }
         database.remove(self)
         return true
     }

@@ -51,6 +51,7 @@ extension StoreRealtimeDatabase {
         _ read: RealtimeRead, as principal: RealtimePrincipal, for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) {
+        let completion = profiled(ProfiledOperation(read, of: client), completion) { $0.content.bytesInMemory }
         // A query without an index looks at more than it finds.
         guard read.query == nil else {
             return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }

@@ -30,6 +30,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     let indexing = Mutex(())
     let unindexed = UnindexedQueries()
     let slowest = SlowestDecision()
+    let profile = DatabaseProfile()
     private let listens = Mutex<[ObjectIdentifier: StoreListening]>([:])
     let pushes = SharedPushes()
 
@@ -124,6 +125,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         for client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
+        let completion = profiled(ProfiledOperation(write, of: client), completion)
         let limit = options.sizeLimit ?? sizeLimit
         let maxRows = write.staged == nil ? limit.rows : limit.stagedRows
         if let maxRows, write.nodeCount > maxRows { return completion(.failure(.writeTooSlow)) }

@@ -265,7 +265,8 @@ final class HubThread: @unchecked Sendable {
             if changes.contains(where: { $0.staged != nil }) {
                 outdatedPlaces.invalidate(place, in: commit.namespace, at: commit.version)
             } else if !place.listeners.isEmpty {
-                let push = RealtimePush(at: place.path, changes, version: commit.version, bytes: commit.bytes)
+                let push = RealtimePush(
+                    at: place.path, changes, version: commit.version, bytes: commit.bytes, to: place.listeners.count)
                 for listener in place.listeners.values { listener.push(push) }
             }
             guard !later.hasTaken(commit) else { continue }
@@ -353,7 +354,7 @@ final class HubThread: @unchecked Sendable {
         defer { total += bytes.count }
         do {
             let change = RealtimeChange(RealtimeTarget(.root), try state.node(at: path, counting: &bytes))
-            let push = RealtimePush(at: path, [change], version: state.snapshot.version)
+            let push = RealtimePush(at: path, [change], version: state.snapshot.version, to: listeners.count)
             for listener in listeners { listener.reload(push) }
         } catch {
             end(listeners, RealtimeFailure(from: error))
@@ -408,7 +409,8 @@ final class HubThread: @unchecked Sendable {
             group.begin(at: result.version, result.window)
             guard !group.lacks(result.version) else { return refresh(group, in: namespace) }
             let change = RealtimeChange(RealtimeTarget(.root), result.node)
-            group.push(RealtimePush(at: group.path, [change], version: result.version))
+            group.push(
+                RealtimePush(at: group.path, [change], version: result.version, to: group.listeners.count))
             if group.isOutdated { outdated[ObjectIdentifier(group)] = (namespace, group) }
             count(group)
         }

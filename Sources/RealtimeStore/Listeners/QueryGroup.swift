@@ -145,7 +145,8 @@ final class QueryGroup: @unchecked Sendable {
             for key in difference.entered.sorted() { pushed.append(try whole(key, in: state, &bytes)) }
         }
         self.state = .current(window)
-        return pushed.isEmpty ? nil : RealtimePush(at: path, pushed, version: state.snapshot.version)
+        return pushed.isEmpty
+            ? nil : RealtimePush(at: path, pushed, version: state.snapshot.version, to: listeners.count)
     }
 
     private func whole(_ key: RealtimeKey, in state: QueryState, _ bytes: inout ReadBytes) throws -> RealtimeChange {

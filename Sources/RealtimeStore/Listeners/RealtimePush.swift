@@ -19,12 +19,15 @@ package final class RealtimePush: Sendable {
     package let version: Int64
     /// The approximate size in memory.
     let bytes: Int
+    /// How many listeners receive it.
+    package let listeners: Int
 
-    init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64, bytes: Int = 0) {
+    init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64, bytes: Int = 0, to listeners: Int) {
         self.path = path
         content = changes.count == 1 ? .put(changes[0]) : .patch(changes)
         self.version = version
         self.bytes = bytes
+        self.listeners = listeners
     }
 
     package var changes: [RealtimeChange] {

@@ -61,6 +61,7 @@ final class InMemoryDatabase: RealtimeDatabase {
         var settings: [String: [UInt8]] = [:]
     }
 
+    let profile = DatabaseProfile()
     private let state = Mutex(State())
     /// What listeners and completions are called on, in the order of commits.
     private let notifier = DispatchQueue(label: "notifier")

@@ -5,6 +5,7 @@ import Synchronization
 
 /// A database that answers reads and writes, and ends listens, when it is asked to, and nothing else.
 final class SlowDatabase: RealtimeDatabase {
+    let profile = DatabaseProfile()
     private let writes = Mutex<[@Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void]>([])
 
     private let reads = Mutex<[@Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void]>([])

@@ -23,7 +23,8 @@ final class TestPort: Sendable {
             completion(.success(.init(.client(auth), until: 1_700_000_000 + seconds)))
         }
         var parts = RealtimeParts(
-            service: service, credentials: credentials, databaseNames: DatabaseNames(fallback: "n"), now: { 1_700_000_000_000 },
+            service: service, credentials: credentials, databaseNames: DatabaseNames(fallback: "n"),
+            now: { 1_700_000_000_000 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         // A machine that stands still for a minute ends nothing. `idle` is a number that tests tell.
         parts.port.transfer = .hours(24)

@@ -68,7 +68,8 @@ extension DatabaseRules {
                 value: value.shown, isToken: value.isToken)
         }
         return DatabaseRulesDecision(
-            isAllowed: denied == nil, steps: steps, deniedPath: denied.map { "/" + $0.joined(separator: "/") }, reason: reason,
+            isAllowed: denied == nil, steps: steps, deniedPath: denied.map { "/" + $0.joined(separator: "/") },
+            reason: reason,
             trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
     }
 

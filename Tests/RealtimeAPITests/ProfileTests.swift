@@ -6,6 +6,7 @@ import RealtimeModel
 import RealtimeStore
 import StorageEngine
 import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -18,7 +19,10 @@ import Testing
         """#
 
     /// Runs a body with a port on a store in memory.
-    private func withPort(_ body: (TestPort, StoreRealtimeService) async throws -> Void) async throws {
+    private func withPort(
+        _ change: (inout RealtimeParts) -> Void = { _ in }, hasRules: Bool = true,
+        _ body: (TestPort, StoreRealtimeService) async throws -> Void
+    ) async throws {
         let pipeline = try CommitPipeline(engine: MemoryEngine(), now: Timestamp.wallClock)
         let store = try RealtimeStore(on: pipeline)
         try pipeline.start()
@@ -28,10 +32,13 @@ import Testing
             now: { 1_700_000_000_000 })
         try await TestPort.run {
             $0.service = service
+            change(&$0)
         } _: { port in
-            let rules = try await port.client().ask(
-                "PUT", "/.settings/rules.json", ["Authorization: Bearer owner"], body: Self.rules)
-            #expect(rules.status == 200)
+            if hasRules {
+                let rules = try await port.client().ask(
+                    "PUT", "/.settings/rules.json", ["Authorization: Bearer owner"], body: Self.rules)
+                #expect(rules.status == 200)
+            }
             try await body(port, service)
         }
         await pipeline.shutdown()
@@ -81,7 +88,7 @@ import Testing
             try await expect(#"{"name":"listener-listen","path":["open","a"],"millis":0,"bytes":19,"allowed":true}"#)
             _ = try await session.request(2, "p", #"{"p":"/open/a/0","d":"x"}"#)
             try await expect(
-                #"{"name":"listener-broadcast","path":["open","a","0"],"millis":0,"bytes":3,"clientsUpdated":1}"#,
+                #"{"name":"listener-broadcast","path":["open","a","0"],"millis":0,"bytes":54,"clientsUpdated":1}"#,
                 #"{"name":"realtime-write","path":["open","a","0"],"millis":0,"bytes":3,"allowed":true}"#)
             _ = try await session.request(3, "p", #"{"p":"/open/b","d":1,"h":""}"#)
             try await expect(
@@ -103,6 +110,48 @@ import Testing
             try await expect(#"{"name":"listener-unlisten","path":["open","scores"]}"#)
             try await session.close()
             try await expect(#"{"name":"concurrent-disconnect"}"#)
+        }
+    }
+
+    @Test func queriesThatNeedNoIndexAreNotUnindexed() async throws {
+        try await withPort(hasRules: false) { port, _ in
+            let watcher = try await watch(port)
+            let session = try await port.client()
+            _ = try await session.upgrade()
+            _ = try await session.message()
+            _ = try await operation(watcher)
+            for (number, order) in [".key", ".priority", ".value"].enumerated() {
+                _ = try await session.request(
+                    number, "q", "{\"p\":\"/a\",\"h\":\"\",\"q\":{\"i\":\"\(order)\",\"l\":1},\"t\":\(number + 1)}")
+                let listen = try await operation(watcher)
+                #expect(listen.contains("unIndexed") == (order == ".value"))
+            }
+        }
+    }
+
+    @Test func theStreamEndsWithItsToken() async throws {
+        let now = Mutex<Int64>(1_700_000_000_000)
+        let read: @Sendable () -> Int64 = { now.withLock { $0 } }
+        try await withPort {
+            $0.credentials = RealtimeCredentials(isDevelopment: true) { _, completion in
+                completion(.success(.init(.admin, until: 1_700_000_010)))
+            }
+            $0.now = read
+        } _: { port, service in
+            let watcher = try await port.client()
+            try await watcher.send(
+                "GET /.settings/profile.json HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer T\r\n"
+                    + "Accept: text/event-stream\r\n\r\n")
+            let rest = try await port.client()
+            while try !service.database("n").profile.isWatched { await Task.yield() }
+            _ = try await rest.ask("GET", "/open.json")
+            #expect(try await operation(watcher).contains("rest-read"))
+            now.withLock { $0 = 1_700_000_010_001 }
+            _ = try await rest.ask("GET", "/open.json")
+            let end = try await watcher.text(through: "\r\n0\r\n\r\n")
+            #expect(end == "\r\n0\r\n\r\n")
+            let isWatched = try service.database("n").profile.isWatched
+            #expect(!isWatched)
         }
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
 import StorageEngine
@@ -52,6 +53,63 @@ struct CheckTests {
         let wrong = try write("a", "2", ifHash: "wrong")
         await #expect(throws: Self.denied) { try await fixture.commit(wrong) { _, _, _ in throw Self.denied } }
         await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) { _, _, _ in } }
+        try await fixture.close()
+    }
+
+    /// What is known of a small node is enough to decide on a condition: no reader looks for it.
+    @Test func aKnownNodeIsNotReadForACondition() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        let fixture = try RealtimeFixture(on: engine)
+        try await fixture.set("a", "1")
+        let path = try RealtimePath("a")
+        while try await fixture.known(at: path) == nil {}
+        let (wrong, right) = (try write("a", "2", ifHash: "wrong"), RealtimeNode(1).hash)
+        _ = engine.takeCounts()
+        await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) }
+        #expect(engine.takeCounts().read == 0)
+        // The writer makes a quick check, also of rules that have come meanwhile. It comes first.
+        var checked = RealtimeCommit([wrong], in: RealtimeFixture.namespace) { _, _, _ in throw Self.denied }
+        checked.isCheckQuick = true
+        await #expect(throws: Self.denied) { try await fixture.store.commit(checked) }
+        checked.writes = [try write("a", "2", ifHash: right)]
+        await #expect(throws: Self.denied) { try await fixture.store.commit(checked) }
+        checked.check = { before, _, _ in
+            let leaf = try before.leaf(at: RealtimePath("a"))
+            #expect(leaf == 1)
+        }
+        try await fixture.store.commit(checked)
+        #expect(try await fixture.json() == #"{"a":2}"#)
+        try await fixture.close()
+    }
+
+    /// Both are decided on by what is known before either is committed.
+    @Test(.endsHangs, arguments: [false, true]) func ofTwoConditionsOnAKnownNodeOneHolds(isChecked: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("a", "1")
+        while try await fixture.known(at: RealtimePath("a")) == nil {}
+        let gate = DispatchSemaphore(value: 0)
+        var held = RealtimeCommit([try write("b", "1")], in: RealtimeFixture.namespace) { _, _, _ in gate.wait() }
+        held.isCheckQuick = true
+        fixture.store.commit(held) { _ in }
+        let results = SharedList<Bool>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for value in ["2", "3"] {
+                var commit = RealtimeCommit(
+                    [try write("a", value, ifHash: RealtimeNode(1).hash)], in: RealtimeFixture.namespace)
+                if isChecked { (commit.check, commit.isCheckQuick) = ({ _, _, _ in }, true) }
+                group.addTask { [commit] in
+                    await withCheckedContinuation { continuation in
+                        fixture.store.commit(commit) { result in
+                            if case .success = result { results.append(true) } else { results.append(false) }
+                            continuation.resume()
+                        }
+                        gate.signal()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(results.all.sorted { $0 && !$1 } == [true, false])
         try await fixture.close()
     }
 

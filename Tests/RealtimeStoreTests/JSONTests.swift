@@ -33,4 +33,18 @@ struct JSONTests {
         #expect(try await fixture.json("", as: .plain) == #"{"node":\#(written)}"#)
         try await fixture.close()
     }
+
+    /// Whatever a query would find below it: so an export sees that there is something.
+    @Test(arguments: [nil, RealtimeQuery(index: .key, limit: .first(1))] as [RealtimeQuery?])
+    func aLeafIsShownAsItIsByShallowReads(query: RealtimeQuery?) async throws {
+        let fixture = try RealtimeFixture(.memory)
+        try await fixture.set("node", "7")
+        let text = try await fixture.read { state in
+            var text: [UInt8] = []
+            try state.writeShallowJSON(at: RealtimePath("node"), matching: query) { text += $0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+        #expect(text == "7")
+        try await fixture.close()
+    }
 }

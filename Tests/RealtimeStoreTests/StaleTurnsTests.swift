@@ -1,6 +1,9 @@
+import CommitPipeline
+import DocumentModel
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import StorageEngine
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -166,6 +169,22 @@ struct StaleTurnsTests {
         decided(2, stale: nil)
         #expect(answered.all == [1, 2, 1, 3, 2, 3, 2])
         #expect(turns.nextDeadline == nil)
+    }
+
+    /// The writer's thread answers them, and the one whose turn it is has gone: the other one's begins nevertheless.
+    @Test(.endsHangs) func aTurnOfClientsWithoutListenersEnds() async throws {
+        let pipeline = try CommitPipeline(engine: MemoryEngine(), now: Timestamp.wallClock)
+        let store = try RealtimeStore(on: pipeline)
+        try pipeline.start()
+        let target = RealtimeTarget(try RealtimePath("counter"))
+        for client in 1...2 as ClosedRange<UInt64> {
+            let write = RealtimeWrite.set(target, RealtimeWriteValue(RealtimeNode(1)), ifHash: "wrong")
+            var commit = RealtimeCommit([write], in: RealtimeFixture.namespace)
+            commit.client = RetryingClient(.connection(client))
+            commit.isAnsweredAtOnce = { true }
+            await #expect(throws: RealtimeFailure.stale) { try await store.commit(commit) }
+        }
+        await pipeline.shutdown()
     }
 
     @Test(.endsHangs) func manyClientsOfOneCounterNeedFewAttempts() async throws {

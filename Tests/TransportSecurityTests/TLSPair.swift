@@ -23,13 +23,14 @@ final class TLSPair: Sendable {
         version: TLSVersion = .tlsv13
     ) async throws {
         let group = MultiThreadedEventLoopGroup.singleton
-        let accepted = group.next().makePromise(of: (any Channel).self)
+        // By their ports: a client of another test may try a port that it had, and come before ours.
+        let accepted = Accepted()
         let listener = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try ports.secure(channel, protocols)
                     try channel.pipeline.syncOperations.addHandler(Echo())
-                    accepted.succeed(channel)
+                    accepted.add(channel)
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -52,10 +53,15 @@ final class TLSPair: Sendable {
                 }
             }.connect(to: listener.localAddress ?? SocketAddress(ipAddress: "127.0.0.1", port: 0)).get()
         self.received = received
-        server = try await accepted.futureResult.get()
-        try await listener.close()
-        negotiated = try await received.handshake.futureResult.get()
+        do { negotiated = try await received.handshake.futureResult.get() } catch {
+            try await listener.close()
+            throw error
+        }
         names = received.names
+        guard let server = accepted[client.localAddress?.port] else { throw ChannelError.unknownLocalAddress }
+        self.server = server
+        // What isn't accepted yet would be reset.
+        try await listener.close()
     }
 
     deinit { client.close(promise: nil) }
@@ -66,6 +72,17 @@ final class TLSPair: Sendable {
         var heard = ""
         while heard.utf8.count < text.utf8.count, let more = await received.next() { heard += more }
         return heard
+    }
+
+    private final class Accepted: Sendable {
+        private let channels = Mutex<[Int: any Channel]>([:])
+
+        func add(_ channel: any Channel) {
+            guard let port = channel.remoteAddress?.port else { return }
+            channels.withLock { $0[port] = channel }
+        }
+
+        subscript(port: Int?) -> (any Channel)? { port.flatMap { port in channels.withLock { $0[port] } } }
     }
 
     private final class Echo: ChannelInboundHandler {

@@ -55,6 +55,7 @@ final class ProfileStream: EventStream, @unchecked Sendable {
 
     private func append(_ event: ByteBuffer) {
         guard isOpen else { return }
+        guard isAllowed else { return stop() }
         waitingBytes.add(event.readableBytes, ordering: .relaxed)
         events.append(event)
         clientIsReady()
@@ -67,11 +68,14 @@ final class ProfileStream: EventStream, @unchecked Sendable {
         }
     }
 
+    /// Also shows the client that the stream lives, and ends it with its token although nothing happens.
     private func showLife() {
-        let isRevoked = bearer.serverKey.map { loop.parts.credentials.isRevoked($0) } ?? false
-        let isOver = bearer.until.map { TokenTime.left(until: $0, now: loop.parts.now()) == nil } ?? false
-        if isRevoked || isOver { return stop() }
         if events.isEmpty { append(ByteBuffer(string: "event: keep-alive\ndata: null\n\n")) }
+    }
+
+    private var isAllowed: Bool {
+        if let key = bearer.serverKey, loop.parts.credentials.isRevoked(key) { return false }
+        return bearer.until.map { TokenTime.left(until: $0, now: loop.parts.now()) != nil } ?? true
     }
 
     func stop() {

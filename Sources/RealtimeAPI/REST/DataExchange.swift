@@ -6,7 +6,7 @@ import Sharing
 import StrictJSON
 
 /// A REST request for data, a stream, or a setting.
-final class DataExchange: ValueStreamOwner {
+final class DataExchange: EventStreamOwner {
     private let head: HTTPRequestHead
     private let connection: RESTConnection
     private let body: RESTBodyText

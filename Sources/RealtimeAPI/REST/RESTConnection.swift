@@ -349,7 +349,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         keepsAlive = false
         switch state {
         case .idle: closeWhenSent()
-        case .answering(let exchange as any ValueStreamOwner): exchange.stop()
+        case .answering(let exchange as any EventStreamOwner): exchange.stop()
         default: break
         }
     }
@@ -379,6 +379,6 @@ extension HTTPResponseStatus {
 }
 
 /// What ends by itself once the port stops.
-protocol ValueStreamOwner: RESTExchange {
+protocol EventStreamOwner: RESTExchange {
     func stop()
 }

@@ -5,16 +5,6 @@ import RealtimeModel
 import Sharing
 import StrictJSON
 
-/// An answer that goes on until its client leaves, or the port stops.
-protocol EventStream: AnyObject {
-    /// The client takes more.
-    func clientIsReady()
-    /// Ends the answer: the client connects again.
-    func stop()
-    /// The client has left.
-    func cancel()
-}
-
 /// A value and its changes as server-sent events.
 ///
 /// `@unchecked Sendable`: it is used on its connection's loop only; the service's threads merely hand it events, by way of the

@@ -6,12 +6,13 @@ import Synchronization
 
 /// A listen on the store's tree.
 final class StoreListening: RealtimeListening {
+    private enum Progress { case starting, open, ended }
+
     private struct State {
         var principal: RealtimePrincipal
         /// Ends the store's listener; nil until it has begun.
         var cancel: (@Sendable () -> Void)?
-        var hasBegun = false
-        var isEnded = false
+        var progress = Progress.starting
         /// How often it was decided whether it is allowed.
         var decisions = 0
         /// What the client has, which may be large; nil once the listen has begun.
@@ -43,7 +44,7 @@ final class StoreListening: RealtimeListening {
     /// What it began with.
     var bytes: Int { count.load(ordering: .relaxed) }
     private var principal: RealtimePrincipal { state.withLock { $0.principal } }
-    private var isEnded: Bool { state.withLock { $0.isEnded } }
+    private var isEnded: Bool { state.withLock { $0.progress == .ended } }
 
     func begin() {
         let (database, listen, now) = (database, listen, database.shared.now())
@@ -54,8 +55,8 @@ final class StoreListening: RealtimeListening {
             switch result {
             case .success(let start):
                 let goesOn = state.withLock { state in
-                    state.hasBegun = true
-                    return !state.isEnded
+                    if state.progress == .starting { state.progress = .open }
+                    return state.progress == .open
                 }
                 if goesOn { listener.receive(.began(start)) }
             case .failure(let error): end(error)
@@ -73,19 +74,18 @@ final class StoreListening: RealtimeListening {
             started: { began(StoreRealtimeDatabase.flattened($0, name)) },
             receive: { [self] push in
                 guard !isEnded else { return }
-                listener.receive(
-                    .push(
-                        database.pushes.push(for: push) {
-                            let made = RealtimePush(push.path, push.changes, version: push.version)
-                            database.recordBroadcast(of: made, to: push.listeners)
-                            return made
-                        }
-                    ))
+                let made = database.pushes.push(for: push) {
+                    RealtimePush(push.path, push.changes, version: push.version)
+                }
+                if database.profile.isWatched, push.isFirstSeen() {
+                    database.recordBroadcast(of: made, to: push.listeners)
+                }
+                listener.receive(.push(made))
             },
             failed: { [self] failure in end(RealtimeServiceError(failure, of: name)) })
         let hasEnded = state.withLock { state in
             state.cancel = { core.cancel() }
-            return state.isEnded
+            return state.progress == .ended
         }
         if hasEnded { core.cancel() }
     }
@@ -167,14 +167,14 @@ final class StoreListening: RealtimeListening {
 
     /// - Returns: whether it had not ended before.
     private func finish() -> Bool {
-        let (wasRunning, hasBegun, cancel) = state.withLock { state in
-            defer { state.isEnded = true }
-            return (!state.isEnded, state.hasBegun, state.cancel)
+        let (before, cancel) = state.withLock { state in
+            defer { state.progress = .ended }
+            return (state.progress, state.cancel)
         }
-        guard wasRunning else { return false }
+        guard before != .ended else { return false }
         cancellation.cancel()
         cancel?()
-        if hasBegun {
+        if before == .open {
             database.profile.record(ProfiledOperation(.unlisten, at: listen.path), at: database.shared.now())
         }
         database.remove(self)

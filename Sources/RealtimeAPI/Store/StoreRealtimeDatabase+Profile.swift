@@ -1,4 +1,3 @@
-import NIOCore
 import RealtimeModel
 import RealtimeStore
 
@@ -31,11 +30,11 @@ extension StoreRealtimeDatabase {
 
     /// Records a change that listens are sent.
     func recordBroadcast(of push: RealtimePush, to listens: Int) {
-        guard profile.isWatched else { return }
         var operation = ProfiledOperation(.broadcast, at: push.target.path)
         operation.milliseconds = 0
         operation.listens = listens
-        operation.bytes = listens * push.data(as: .export).readableBytes
+        // Most of them need the frames.
+        operation.bytes = listens * push.frameBytes(tag: nil)
         profile.record(operation, at: shared.now())
     }
 }

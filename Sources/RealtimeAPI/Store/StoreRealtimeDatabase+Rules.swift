@@ -9,8 +9,9 @@ extension StoreRealtimeDatabase {
 
     var coverage: DatabaseRulesCoverage? { rules.withLock { $0.coverage } }
 
-    /// Whether the rules name an index for a query. It may still have to be built.
+    /// Whether the rules name an index for a query, or it needs none. It may still have to be built.
     func namesIndex(for query: RealtimeQuery, at path: RealtimePath) -> Bool {
+        if query.index == .key || query.index == .priority { return true }
         guard let current = currentRules else { return false }
         return current.hasIndex(for: DatabaseRulesQuery(query).order, at: path.keys.map(\.string))
     }

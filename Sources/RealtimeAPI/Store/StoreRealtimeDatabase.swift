@@ -144,7 +144,8 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         request.client = client.retrying
         request.maxRows = maxRows
         // Hashing takes as long as the value is large.
-        request.isAnsweredAtOnce = { !options.wantsHash && !client.hasListened }
+        let isSoonHashed = !options.wantsHash || write.setsShortLeaf
+        request.isAnsweredAtOnce = { isSoonHashed && !client.hasListened }
         store.commit(
             request, in: context(of: principal, options), sequence: client.writes,
             of: writer(write, principal, client)

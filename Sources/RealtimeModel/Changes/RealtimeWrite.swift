@@ -13,6 +13,9 @@ package enum RealtimeWrite: Sendable {
         }
     }
 
+    /// Whether it sets a leaf that takes next to no time to look at, or nothing.
+    package var setsShortLeaf: Bool { if case .set(_, let value, _) = self { value.isShortLeaf } else { false } }
+
     /// Whether it is written only if what exists has a given hash.
     package var isConditional: Bool {
         if case .set(_, _, _?) = self { true } else { false }

@@ -17,6 +17,13 @@ package struct RealtimeWriteValue: Sendable {
     /// A large value, which isn't in memory; it has no server values.
     package let staged: StagedValue?
 
+    /// Whether it is nothing, or a leaf that takes next to no time to look at.
+    package var isShortLeaf: Bool {
+        guard staged == nil, let node else { return staged == nil }
+        if case .string(let text)? = node.leaf { return text.utf8.count <= 256 }
+        return node.leaf != nil
+    }
+
     package init(_ node: RealtimeNode?) { self.init(node, serverValues: []) }
 
     package init(_ staged: StagedValue) {

@@ -97,7 +97,7 @@ final class RowChanges {
     /// Remembers the first path that is seen in a range; nil for none.
     func note(_ first: ArraySlice<UInt8>?, firstIn range: KeyRange) {
         guard count > Self.fewChanges, let start = first.map({ Array($0) }) ?? range.upper else { return }
-        starts[range] = start
+        if starts.updateValue(start, forKey: range) == nil { bytes += 3 * start.count + 128 }
     }
 
     /// A row is seen.

@@ -113,6 +113,7 @@ final class HubThread: @unchecked Sendable {
             later.removeFirst()
             if let tree = trees[commit.namespace] { deliver(commit, to: tree) }
             reach(commit.version)
+        case .wake: break
         case .reached(let version): reach(version)
         case .completion(let version, let completion):
             if let version, version > position { return waiting.append((version, job)) }

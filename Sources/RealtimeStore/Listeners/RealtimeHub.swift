@@ -7,6 +7,8 @@ import Synchronization
 enum HubJob: Sendable {
     /// A commit, which is durable. They come in their order, each before the answer to its caller.
     case commit(RealtimeCommitFeed)
+    /// There are turns, which may take too long.
+    case wake
     /// All commits up to a version have come.
     case reached(Int64)
     /// An answer to a caller, which must not come before the effects of the commits up to a version.
@@ -116,7 +118,7 @@ final class RealtimeHub: Sendable {
         turns.withLock { $0.admit(client.id, to: place, proceed) }?()
     }
 
-    /// Whether some clients take turns at conditional writes, as far as the listeners' thread has come.
+    /// Whether some clients take turns at conditional writes.
     var hasTurns: Bool { turnsExist.load(ordering: .relaxed) }
 
     /// Answers the clients whose turn it is after a decision.
@@ -125,10 +127,13 @@ final class RealtimeHub: Sendable {
         _ completion: @escaping @Sendable () -> Void
     ) {
         let now = elapsed()
-        let hadTurns = hasTurns
-        let answers = changeTurns { $0.decided(places, stale: stale, of: client, at: now, completion) }
-        // The thread ends those that take too long.
-        if !hadTurns, hasTurns { _ = jobs.put(.reached(0)) }
+        let (answers, isFirst) = changeTurns { turns in
+            let wasEmpty = turns.isEmpty
+            let answers = turns.decided(places, stale: stale, of: client, at: now, completion)
+            return (answers, wasEmpty && !turns.isEmpty)
+        }
+        // The thread ends turns that take too long. Those after the first one end later.
+        if isFirst { _ = jobs.put(.wake) }
         for answer in answers { answer() }
     }
 
@@ -162,6 +167,12 @@ final class RealtimeHub: Sendable {
     }
 
     private static let fewListeners = 1_000
+
+    /// Whether decisions on conditional writes of callers without listeners may be answered before listeners have the change.
+    ///
+    /// Each may give a turn to a client that listens, and would then write again without having been sent what made its write
+    /// stale.
+    var letsDecisionsOvertake: Bool { listenerCount == 0 || (letsAnswersOvertake && !hasTurns) }
 
     func makeID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 

@@ -1,4 +1,5 @@
 package import RealtimeModel
+import Synchronization
 
 /// What a commit has changed for the listeners at a path; for a query, several commits if many are to be delivered.
 ///
@@ -21,6 +22,7 @@ package final class RealtimePush: Sendable {
     let bytes: Int
     /// How many listeners receive it.
     package let listeners: Int
+    private let seen = Atomic(false)
 
     init(at path: RealtimePath, _ changes: [RealtimeChange], version: Int64, bytes: Int = 0, to listeners: Int) {
         self.path = path
@@ -29,6 +31,9 @@ package final class RealtimePush: Sendable {
         self.bytes = bytes
         self.listeners = listeners
     }
+
+    /// Whether it is asked for the first time. A listener that begins receives older pushes too.
+    package func isFirstSeen() -> Bool { !seen.exchange(true, ordering: .relaxed) }
 
     package var changes: [RealtimeChange] {
         switch content {

@@ -92,9 +92,12 @@ package final class NodeCache: Sendable {
 
     /// Adds what is at the place in a state, unless it is too large.
     func add(from state: RealtimeSnapshot, at place: Place) {
-        var bytes = ReadBytes(RealtimeReadLimits(maxBytes: Self.maxReadBytes))
-        do { add(try state.node(at: place.key.path, counting: &bytes), at: place) } catch {
-            // It is too large, or the next read tells what is wrong.
+        do {
+            guard let found = try state.node(at: place.key.path, maxRows: Self.maxLeaves, maxBytes: Self.maxReadBytes)
+            else { return }
+            add(found, at: place)
+        } catch {
+            // The next read tells what is wrong.
         }
     }
 

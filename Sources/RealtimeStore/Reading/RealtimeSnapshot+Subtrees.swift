@@ -39,6 +39,26 @@ extension RealtimeSnapshot {
         return builder.finalize()
     }
 
+    /// A node, nil in it for nothing; nil if it has more rows or bytes.
+    func node(at path: RealtimePath, maxRows: Int, maxBytes: Int) throws -> RealtimeNode?? {
+        struct TooLarge: Error {}
+        var builder = RealtimeNodeBuilder()
+        var bytes = ReadBytes(RealtimeReadLimits(maxBytes: maxBytes))
+        var rows = 0
+        do {
+            try eachRow(at: TreeKey.of(path), counting: &bytes) { place, node in
+                rows += 1
+                guard rows <= maxRows else { throw TooLarge() }
+                Self.send(node, at: place, to: &builder)
+            }
+        } catch is TooLarge {
+            return nil
+        } catch let failure as RealtimeFailure where failure.isBeyondLimits {
+            return nil
+        }
+        return .some(builder.finalize())
+    }
+
     /// The hash with which clients ask whether they have the current data; empty for nothing.
     package func hash(at path: RealtimePath, matching query: RealtimeQuery? = nil) throws -> String {
         var hasher = RealtimeRowHasher()

@@ -11,7 +11,7 @@ package final class RealtimeStore: Sendable {
     let rows: RealtimeRows
     let catalogs: CatalogCache
     let hub: RealtimeHub
-    /// What reads without rules, by callers without listeners, may look at first.
+    /// What reads without rules, by callers without listeners, may look at first, and conditional writes without rules.
     package let nodes: NodeCache
 
     /// Adds the database to a pipeline that hasn't started.
@@ -76,8 +76,8 @@ package final class RealtimeStore: Sendable {
     ///   - caller: whose turn the check waits for, and the comparison of hashes. What needs little time doesn't wait for the
     ///     turn of a long decision.
     ///   - completion: called once the commit is durable and its effects were delivered to listeners, or with the
-    ///     reason why nothing was written. It is called on the listeners' thread, so it must be quick. See also
-    ///     ``RealtimeCommit/isAnsweredAtOnce``.
+    ///     reason why nothing was written. It is called on the listeners' thread, or the writer's if the commit is
+    ///     ``RealtimeCommit/isAnsweredAtOnce`` or that of one without listeners gives its turn to another: it must be quick.
     package func commit(
         _ request: RealtimeCommit, in context: OperationContext = OperationContext(),
         sequence: RealtimeWriteSequence? = nil, at place: Int? = nil, of caller: ReadCaller? = nil,

@@ -89,7 +89,7 @@ struct EarlyCheckJob: SnapshotJob {
             } catch let error as RealtimeFailure where error.isBeyondLimits && limits != configuration.limits {
                 return nil
             }
-            if let cache { cache.nodes.add(from: plan.before, at: cache.place) }
+            if let cache, record != nil { cache.nodes.add(from: plan.before, at: cache.place) }
         } catch let error as RealtimeFailure {
             failure = error
         }

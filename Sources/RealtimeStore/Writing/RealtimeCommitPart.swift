@@ -180,7 +180,7 @@ final class RealtimeCommitJob: CommitJob {
         let place = StaleTurns.Place(namespace: request.namespace, target: target)
         var stale: StaleTurns.Place?
         if case .failure(.stale) = result { stale = place }
-        if request.isAnsweredAtOnce(), kind.hub.letsAnswersOvertake {
+        if request.isAnsweredAtOnce(), kind.hub.letsDecisionsOvertake {
             return .atOnce { [completion, hub = kind.hub] in
                 hub.decide([place], stale: stale, of: client) { completion(result) }
             }

@@ -68,8 +68,9 @@ final class ProfileStream: EventStream, @unchecked Sendable {
         }
     }
 
-    /// Also shows the client that the stream lives, and ends it with its token although nothing happens.
+    /// Also ends the stream with its token, although nothing happens or the client doesn't read.
     private func showLife() {
+        guard isAllowed else { return stop() }
         if events.isEmpty { append(ByteBuffer(string: "event: keep-alive\ndata: null\n\n")) }
     }
 

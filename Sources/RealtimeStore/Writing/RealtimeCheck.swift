@@ -29,27 +29,17 @@ struct EarlyDecision: Sendable {
     /// Whether a hash isn't that of what exists.
     let isStale: Bool
     /// Whether nothing is left for the writer to check.
-    let isChecked: Bool
+    var isChecked = true
+}
 
+extension EarlyDecision {
     /// What a node that is known tells about a write of it on condition.
     init(_ request: RealtimeCommit, of target: RealtimeTarget, ifHash hash: String, _ known: NodeCache.Known) {
         let notes = ReadNotes()
         notes.add(TreeKey.subtree(TreeKey.of(target.path)), pathsOnly: false)
-        self.notes = notes
-        version = known.version
-        generation = request.checkGeneration()
-        failure = nil
-        isStale = known.hash != hash
-        isChecked = request.check == nil
-    }
-
-    init(notes: ReadNotes, version: Int64, generation: UInt64, failure: RealtimeFailure?, isStale: Bool) {
-        self.notes = notes
-        self.version = version
-        self.generation = generation
-        self.failure = failure
-        self.isStale = isStale
-        isChecked = true
+        self.init(
+            notes: notes, version: known.version, generation: request.checkGeneration(), failure: nil,
+            isStale: known.hash != hash, isChecked: request.check == nil)
     }
 }
 

@@ -69,8 +69,7 @@ extension DatabaseRules {
         }
         return DatabaseRulesDecision(
             isAllowed: denied == nil, steps: steps, deniedPath: denied.map { "/" + $0.joined(separator: "/") },
-            reason: reason,
-            trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
+            reason: reason, trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
     }
 
     /// Where an instruction's expression begins.

@@ -36,7 +36,15 @@ final class ShortReads: @unchecked Sendable {
     /// - Returns: false if the queue is closed or full; the job was not taken then.
     func put(_ job: any SnapshotJob, of client: UInt64?, limit: Int) -> Bool {
         condition.lock()
-        defer { condition.unlock() }
+        let isTaken = add(job, of: client, limit: limit)
+        let mustWake = isTaken && waitingThreads > 0
+        condition.unlock()
+        // A thread that wakes up while the lock is held has to wait for it.
+        if mustWake { condition.signal() }
+        return isTaken
+    }
+
+    private func add(_ job: any SnapshotJob, of client: UInt64?, limit: Int) -> Bool {
         guard !isClosed else { return false }
         let waiting = Waiting(job: job, arrival: arrivals)
         if let client {
@@ -46,7 +54,6 @@ final class ShortReads: @unchecked Sendable {
             own.append(waiting)
         }
         arrivals += 1
-        if waitingThreads > 0 { condition.signal() }
         return true
     }
 

@@ -22,12 +22,11 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     /// - Returns: false if the queue is closed or full; the job was not taken then.
     @inlinable
     public func put(_ job: Job, limit: Int = .max, isUrgent: Bool = true) -> Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        guard !isClosed, jobs.count < limit else { return false }
-        jobs.append(job)
-        if waiting > 0, isUrgent { condition.signal() }
-        return true
+        add(isUrgent: isUrgent) { jobs in
+            guard jobs.count < limit else { return false }
+            jobs.append(job)
+            return true
+        }
     }
 
     /// Adds jobs that follow each other.
@@ -35,12 +34,21 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     /// - Returns: false if the queue is closed; none was taken then.
     @inlinable
     public func put(contentsOf new: [Job]) -> Bool {
+        add(isUrgent: !new.isEmpty) { jobs in
+            jobs += new
+            return true
+        }
+    }
+
+    @inlinable
+    func add(isUrgent: Bool, _ change: (inout [Job]) -> Bool) -> Bool {
         condition.lock()
-        defer { condition.unlock() }
-        guard !isClosed else { return false }
-        jobs += new
-        if waiting > 0, !new.isEmpty { condition.signal() }
-        return true
+        let isTaken = !isClosed && change(&jobs)
+        let mustWake = isTaken && isUrgent && waiting > 0
+        condition.unlock()
+        // A thread that wakes up while the lock is held has to wait for it.
+        if mustWake { condition.signal() }
+        return isTaken
     }
 
     @inlinable

@@ -31,6 +31,8 @@ final class RealtimeLoop: @unchecked Sendable {
     private var delayed: [RealtimeConnection] = []
     /// Whether more messages may follow at once, which are then handed over together.
     private var isBatching = false
+    /// Whether the work that is being done has caused more, which a client may wait for.
+    private var hasCausedWork = false
     var isStopping = false
     /// Without the connections.
     var counted = RealtimeFigures()
@@ -58,6 +60,7 @@ final class RealtimeLoop: @unchecked Sendable {
 
     /// Adds work from any thread.
     func post(_ item: Item, to queue: ConnectionQueue) {
+        if eventLoop.inEventLoop { hasCausedWork = true }
         let mustSchedule = mailbox.withLock { mailbox in
             mailbox.turns.append(item, to: queue)
             defer { mailbox.isScheduled = true }
@@ -73,6 +76,7 @@ final class RealtimeLoop: @unchecked Sendable {
         var done = 0
         repeat {
             items.removeAll(keepingCapacity: true)
+            hasCausedWork = false
             mailbox.withLock { $0.turns.take(Self.batch, into: &items) }
             for item in items {
                 switch item {
@@ -83,7 +87,7 @@ final class RealtimeLoop: @unchecked Sendable {
             // What was just written is still in the processor's cache.
             flush()
             done += items.count
-        } while items.count == Self.batch && done < Self.slice
+        } while (items.count == Self.batch || hasCausedWork) && done < Self.slice
         endBatch()
         let isDone = mailbox.withLock { mailbox in
             mailbox.isScheduled = !mailbox.turns.isEmpty

@@ -72,18 +72,23 @@ enum RocksDBFiles {
     /// The tables whose end isn't as it was written. A process that was killed may leave such ones, which belong to no state.
     ///
     /// RocksDB has no checksum there, and takes from it how it finds and checks all else: it may even end the process.
-    static func ruinedTables(in directory: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).filter { name in
-            name.hasSuffix(".sst") && !hasWholeEnd(directory + "/" + name)
+    ///
+    /// - Throws: `StorageError` if one can't be opened.
+    static func ruinedTables(in directory: String) throws(StorageError) -> [String] {
+        var ruined: [String] = []
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where name.hasSuffix(".sst") {
+            guard try !hasWholeEnd(directory + "/" + name) else { continue }
+            ruined.append(name)
         }
+        return ruined
     }
 
     /// The end of a table: the kind of the checksums, the places of two blocks (as numbers of 7 bits a byte), the version of
     /// the format and a mark of RocksDB's.
-    private static func hasWholeEnd(_ table: String) -> Bool {
+    private static func hasWholeEnd(_ table: String) throws(StorageError) -> Bool {
         let (count, checksum): (Int, UInt8) = (53, 4)
         let file = open(table, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return false }
+        guard file >= 0 else { throw StoreFile.refusal("the store's table \(table) can't be read") }
         defer { close(file) }
         let start = Int(lseek(file, 0, SEEK_END)) - count
         var bytes = [UInt8](repeating: 0, count: count)

@@ -92,7 +92,7 @@ final class RocksDBHandle: @unchecked Sendable {
         condition.withLock { stop = Stop(error: error, lastRow: lastRow) }
         // The commit may be in the log, though not on the disk. If the process ends before the store is opened again, it must
         // not come back.
-        try? RocksDBLog.repair(directory, after: lastRow)
+        _ = try? RocksDBLog.repair(directory, after: lastRow)
     }
 
     /// Ends the compaction that was asked for. Those to come need ``allowCompaction()`` first.
@@ -125,7 +125,7 @@ final class RocksDBHandle: @unchecked Sendable {
         }
         rocksdb_close(pointer)
         self.pointer = nil
-        if let lastRow = stop?.lastRow { try? RocksDBLog.repair(directory, after: lastRow) }
+        if let lastRow = stop?.lastRow { _ = try? RocksDBLog.repair(directory, after: lastRow) }
         try? RocksDBFiles.keepPrivate(directory)
     }
 
@@ -229,9 +229,9 @@ final class RocksDBHandle: @unchecked Sendable {
         _ directory: String, _ open: () throws(StorageError) -> OpaquePointer
     ) throws(StorageError) -> OpaquePointer {
         RocksDBFiles.unhide(in: directory)
-        try RocksDBLog.repair(directory)
+        try RocksDBLog.checkFiles(of: directory, with: try RocksDBLog.repair(directory))
         // Out of sight, a table is one that is missing, or it is of no use.
-        let ruined = RocksDBFiles.ruinedTables(in: directory).map { directory + "/" + $0 }
+        let ruined = try RocksDBFiles.ruinedTables(in: directory).map { directory + "/" + $0 }
         let hidden = ruined.filter { rename($0, $0 + RocksDBFiles.hidden) == 0 }
         do throws(StorageError) {
             let pointer = try open()

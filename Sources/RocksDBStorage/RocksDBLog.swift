@@ -21,8 +21,12 @@ struct RocksDBLog {
     private static let blockSize = 32768
     private static let headerSize = 7
 
+    /// The number of the first commit's first row; nil if there is none.
+    private(set) var first: UInt64?
     /// The number that the next commit's first row has; nil if it isn't known.
     private(set) var next: UInt64?
+    /// The number of the last row that is in a table, as the list of files tells; nil if it tells none.
+    private(set) var lastStored: UInt64?
     /// The number of the last row that was committed; nil if it isn't known.
     private let last: UInt64?
     /// What its records are.
@@ -32,6 +36,14 @@ struct RocksDBLog {
         case commits
         /// Changes of the store's files. RocksDB keeps them in the same layout, and is as lenient with their end.
         case files
+
+        /// What is read of a record.
+        var headerSize: Int {
+            switch self {
+            case .commits: Commit.headerSize
+            case .files: FileChange.headerSize
+            }
+        }
     }
 
     /// - Parameter next: the number of the first row, if it is known.
@@ -64,17 +76,22 @@ struct RocksDBLog {
             guard let fragment = Fragment(log, at: position), fragment.beginsRecord == (start == nil) else {
                 return lookBehind(position, in: log)
             }
-            start = Array(((start ?? []) + fragment.content.prefix(Commit.headerSize)).prefix(Commit.headerSize))
+            let header = (start ?? []) + fragment.content.prefix(content.headerSize)
+            start = Array(header.prefix(content.headerSize))
             if fragment.endsRecord {
-                if content == .commits, let bytes = start {
+                switch content {
+                case .commits:
                     // Rows are numbered without gaps.
-                    guard let commit = Commit(bytes), !hasCommits || commit.first == next else {
+                    guard let commit = Commit(header), !hasCommits || commit.first == next else {
                         damage = end
                         return
                     }
                     // What follows is of a commit that failed.
                     if let last, commit.first > last { return }
+                    first = first ?? commit.first
                     next = commit.first + commit.rows
+                case .files:
+                    if let row = FileChange(header).lastRow { lastStored = max(lastStored ?? 0, row) }
                 }
                 start = nil
                 hasCommits = true
@@ -124,11 +141,46 @@ struct RocksDBLog {
         let first: UInt64
         let rows: UInt64
 
-        init?(_ bytes: some Sequence<UInt8>) {
-            let bytes = Array(bytes)
-            guard bytes.count == Self.headerSize else { return nil }
+        init?(_ bytes: [UInt8]) {
+            guard bytes.count >= Self.headerSize else { return nil }
             first = bytes[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-            rows = bytes[8...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            rows = bytes[8..<Self.headerSize].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+    }
+
+    /// What a change of the files begins with: fields, each a tag and a number of 7 bits a byte, or a tag and a text with its
+    /// length.
+    private struct FileChange {
+        /// More than the fields before the files have.
+        static let headerSize = 256
+        private static let texts: Set<UInt64> = [1, 8193]
+        private static let numbers: Set<UInt64> = [2, 3, 9, 10, 203]
+        private static let lastRow: UInt64 = 4
+
+        /// The number of the last row that is in a table.
+        private(set) var lastRow: UInt64?
+
+        init(_ bytes: [UInt8]) {
+            var rest = bytes[...]
+            while let tag = Self.number(&rest) {
+                guard let number = Self.number(&rest) else { return }
+                switch tag {
+                case Self.lastRow: lastRow = number
+                case _ where Self.texts.contains(tag): rest = rest.dropFirst(Int(clamping: number))
+                case _ where Self.numbers.contains(tag): break
+                default: return
+                }
+            }
+        }
+
+        private static func number(_ bytes: inout ArraySlice<UInt8>) -> UInt64? {
+            var number: UInt64 = 0
+            for shift in stride(from: 0, to: 64, by: 7) {
+                guard let byte = bytes.popFirst() else { return nil }
+                number |= UInt64(byte & 0x7F) << shift
+                if byte < 0x80 { return number }
+            }
+            return nil
         }
     }
 
@@ -183,31 +235,62 @@ extension RocksDBLog {
     ///
     /// - Parameter last: the number of the last row that was committed; rows after it belong to a commit that failed. Nil
     ///   if it isn't known.
+    /// - Returns: those that aren't empty, from the oldest to the newest.
     /// - Throws: `StorageError` if a commit is damaged that was completed.
-    static func repair(_ directory: String, after last: UInt64? = nil) throws(StorageError) {
+    @discardableResult
+    static func repair(_ directory: String, after last: UInt64? = nil) throws(StorageError) -> [RocksDBLog] {
         do {
-            // The names are numbers with leading zeros.
-            var logs = try RocksDBFiles.logs(in: directory).sorted().map {
+            var logs = try RocksDBFiles.logs(in: directory).map {
                 try RocksDBLog(directory + "/" + $0, upTo: last)
             }
             if let damaged = logs.first(where: { $0.damage != nil }) { throw damaged.isDamaged }
-            logs.removeAll { $0.content == .files }
             // Commits go to the last log alone.
             logs.removeAll { $0.size == 0 }
             if let torn = logs.dropLast().first(where: { $0.end < $0.size }), logs.last?.hasCommits == true {
                 throw torn.isDamaged
             }
             for log in logs { try log.cut() }
+            return logs
         } catch {
             throw error as? StorageError
                 ?? StorageError(.internal, "the store \(directory) can't be checked (\(error))")
         }
     }
 
+    /// Checks the list of a closed store's files, and that each row that follows the tables is in a log.
+    ///
+    /// RocksDB takes what it can't read of the list's end for a change that was never completed. If it was, RocksDB would
+    /// remove its tables, although the logs that had their rows may be gone.
+    ///
+    /// - Parameter logs: from the oldest to the newest.
+    /// - Throws: `StorageError` if something is damaged or missing.
+    static func checkFiles(of directory: String, with logs: [RocksDBLog]) throws(StorageError) {
+        guard let path = RocksDBFiles.manifest(of: directory) else { return }
+        let files: RocksDBLog
+        do {
+            files = try RocksDBLog(path, of: .files)
+        } catch {
+            throw error as? StorageError
+                ?? StorageError(.internal, "the store's file \(path) can't be checked (\(error))")
+        }
+        if files.damage != nil { throw files.isDamaged }
+        guard var last = files.lastStored else { return }
+        for log in logs {
+            guard let first = log.first, let next = log.next else { continue }
+            guard first <= last + 1 else {
+                throw StorageError(
+                    .damaged,
+                    "the store \(directory) is damaged: changes \(last + 1) to \(first - 1) are neither in the tables that "
+                        + "\(path) lists nor in a log before \(log.path); restore the store from a backup")
+            }
+            last = max(last, next - 1)
+        }
+    }
+
     private var isDamaged: StorageError {
         StorageError(
             .damaged,
-            "the store's log \(path) is damaged: what is at byte \(damage ?? end) can't be read, and more follows it; "
+            "the store's file \(path) is damaged: what is at byte \(damage ?? end) can't be read, and more follows it; "
                 + "restore the store from a backup")
     }
 }

@@ -179,9 +179,74 @@ struct RocksDBDamageTests {
         try Data([1, 2, 3]).write(to: URL(fileURLWithPath: copy + "/000999.sst"))
         try withExtendedLifetime(place) { () throws in
             #expect(try read(copy) == original.rows)
-            #expect(!RocksDBFiles.ruinedTables(in: copy).contains("000999.sst"))
+            #expect(try !RocksDBFiles.ruinedTables(in: copy).contains("000999.sst"))
             #expect(try !FileManager.default.contentsOfDirectory(atPath: copy).contains { $0.contains("000999") })
         }
+    }
+
+    /// RocksDB takes what it can't read at the end for a change that was never completed, and removes the tables of that.
+    @Test func aCutListOfFilesLosesNothingInSilence() throws {
+        let place = try TemporaryDirectory()
+        let live = place.file("live")
+        let engine = try RocksDBEngine(directory: live)
+        func commit(_ numbers: ClosedRange<UInt8>) throws {
+            for number in numbers {
+                try engine.write { try $0.put(.documents, [number], [UInt8](repeating: number, count: 500)) }
+            }
+        }
+        try commit(1...5)
+        // The rows so far are in a table now, and their log is removed.
+        _ = try engine.compact(.whole) { _ in }
+        try commit(6...9)
+        let whole = place.file("whole")
+        try FileManager.default.copyItem(atPath: live, toPath: whole)
+        try engine.close()
+        #expect(RocksDBFiles.logs(in: whole).count == 1)
+        let files = try #require(RocksDBFiles.manifest(of: whole).map { ($0 as NSString).lastPathComponent })
+        let bytes = try #require(FileManager.default.contents(atPath: whole + "/" + files))
+        var (refused, holes) = (0, 0)
+        let lengths = Array(stride(from: 1, to: bytes.count, by: 7)) + [bytes.count]
+        for length in lengths {
+            let copy = place.file("copy-\(length)")
+            try FileManager.default.copyItem(atPath: whole, toPath: copy)
+            try bytes.prefix(length).write(to: URL(fileURLWithPath: copy + "/" + files))
+            do {
+                let again = try RocksDBEngine(directory: copy)
+                #expect(try again.values() == Set(1...9), "\(length) of \(bytes.count)")
+                try again.close()
+            } catch let error as StorageError {
+                refused += 1
+                #expect(error.kind == .damaged && error.message.contains(copy), "\(error)")
+                if error.message.contains("changes 2 to 6 are neither") { holes += 1 }
+            }
+        }
+        #expect(refused > 10)
+        #expect(holes > 0)
+        // The whole list is right.
+        #expect(refused < lengths.count)
+    }
+
+    /// Numbers of files have six digits, until there are more.
+    @Test func theNewestLogIsTheOneWithTheHighestNumber() throws {
+        let place = try TemporaryDirectory()
+        let live = place.file("live")
+        let engine = try RocksDBEngine(directory: live)
+        let log = live + "/" + (try #require(RocksDBFiles.logs(in: live).first))
+        var ends: [Int] = []
+        for number: UInt8 in 1...4 {
+            try engine.write { try $0.put(.documents, [number], [UInt8](repeating: number, count: 500)) }
+            ends.append(StoreFile.size(log) ?? 0)
+        }
+        let bytes = try #require(FileManager.default.contents(atPath: log))
+        try engine.close()
+        let copy = place.file("copy")
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        try bytes[..<ends[1]].write(to: URL(fileURLWithPath: copy + "/999999.log"))
+        // The process was killed while it wrote the last commit.
+        try bytes[ends[1]..<ends[3] - 100].write(to: URL(fileURLWithPath: copy + "/1000000.log"))
+        let logs = try RocksDBLog.repair(copy)
+        #expect(logs.map(\.first) == [2, 4])
+        #expect(StoreFile.size(copy + "/1000000.log") == ends[2] - ends[1])
     }
 
     @Test func aMissingFileIsTold() throws {

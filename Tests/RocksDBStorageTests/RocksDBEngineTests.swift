@@ -34,6 +34,20 @@ import Testing
         }
     }
 
+    /// No kill of a process can show it.
+    @Test func eachCommitIsSynced() throws {
+        let engine = try RocksDBEngine(directory: store)
+        for number: UInt8 in 0..<5 { try engine.write { try $0.put(.documents, [number], [number]) } }
+        let found = try engine.handle.reading { pointer -> String in
+            let text = try #require(rocksdb_property_value(pointer, "rocksdb.stats"))
+            defer { rocksdb_free(text) }
+            return String(cString: text)
+        }
+        // RocksDB's own count since it was opened.
+        #expect(found.contains("Cumulative WAL: 5 writes, 5 syncs"), "\(found)")
+        try engine.close()
+    }
+
     @Test func itsDirectoryIsPrivate() throws {
         let engine = try RocksDBEngine(directory: store)
         let mode = try FileManager.default.attributesOfItem(atPath: store)[.posixPermissions] as? NSNumber

@@ -19,7 +19,7 @@ package struct CompletionRecord: Hashable {
     /// Nil if the work was begun and has no response.
     package private(set) var answer: [UInt8]?
 
-    private static let sweepLimit = 2000
+    private static let sweepLimit = 500
 
     /// - Returns: nil if there is none, or it has expired.
     package static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
@@ -68,7 +68,9 @@ package struct CompletionRecord: Hashable {
     }
 
     /// Removes expired records, a bounded number at a time.
-    static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws {
+    ///
+    /// - Returns: whether there may be more.
+    static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws -> Bool {
         var expired: [[UInt8]] = []
         var end: [UInt8] = [2]
         KeyBytes.append(UInt64(bitPattern: now.microseconds) ^ 1 << 63, to: &end)
@@ -81,6 +83,7 @@ package struct CompletionRecord: Hashable {
             // A key that is too short names no record: this program didn't write it.
             if key.count > 9 { try storage.delete(.completions, Array(key[9...])) }
         }
+        return expired.count == sweepLimit
     }
 
     package static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {

@@ -14,11 +14,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private let client: RealtimeClient
     private let allowsOwner: Bool
     private var session: RealtimeSession
-    private var transport: (any RealtimeTransport)?
-    /// Takes over once the value that is being sent has ended.
-    private var nextTransport: (any RealtimeTransport)?
-    private var outbox = RealtimeOutbox()
-    private var value: ValueInProgress?
+    private let outgoing: OutgoingMessages
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
     private var reads = ReadsInProgress()
     private var tokenEnd: Scheduled<Void>?
@@ -29,22 +25,7 @@ final class RealtimeConnection: @unchecked Sendable {
     /// Messages whose requests aren't answered.
     private var heldRequests: HeldMemory?
     private var heldListens: HeldMemory?
-    private(set) var mustFlush = false
-    /// Whether something is to be flushed besides pushes.
-    private(set) var isUrgent = false
-    private var lastFlush: NIODeadline = .uptimeNanoseconds(0)
-    /// Whether its loop will flush it after a pause.
-    var isDelayed = false
     private var end = End.open
-
-    /// A value that is being sent.
-    private struct ValueInProgress {
-        var stream: any RealtimeContentStream
-        var after: [UInt8]
-        /// What was read so far, if the message's length isn't known.
-        var collected: [UInt8]?
-        var isReading = false
-    }
 
     private enum End {
         case open
@@ -68,6 +49,7 @@ final class RealtimeConnection: @unchecked Sendable {
         self.key = key
         self.loop = loop
         queue = ConnectionQueue(loop)
+        outgoing = OutgoingMessages(queue)
         self.database = database
         allowsOwner = opening.allowsOwner
         client = RealtimeClient(address: address, isSession: true)
@@ -85,17 +67,17 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// Greets the client.
     func begin(_ transport: any RealtimeTransport) {
-        self.transport = transport
+        outgoing.begin(transport)
         loop.parts.sessions.add(self, key)
         database.profile.record(ProfiledOperation(.connect), at: loop.parts.now())
         perform(session.begin(now: loop.parts.now()))
     }
 
     /// Goes on with another transport.
-    func replaceTransport(_ transport: any RealtimeTransport) {
-        guard value == nil else { return nextTransport = transport }
+    func replaceTransport(_ transport: any RealtimeTransport) { outgoing.replaceTransport(transport, of: self) }
+
+    func switched(to transport: any RealtimeTransport) {
         story.switched()
-        self.transport = transport
         transport.setReading(session.isReading)
         pump()
     }
@@ -123,11 +105,7 @@ final class RealtimeConnection: @unchecked Sendable {
             database.profile.record(ProfiledOperation(.disconnect), at: loop.parts.now())
             perform(session.end())
             reads.cancelAll()
-            value?.stream.cancel()
-            value = nil
-            outbox.removeAll()
-            transport = nil
-            nextTransport = nil
+            outgoing.end()
             // Of the requests only what the database still has is held.
             _ = hold()
             endIfReady()
@@ -171,9 +149,9 @@ final class RealtimeConnection: @unchecked Sendable {
         for action in actions {
             if case .sendValue = action {} else { sendPushesAgain(after: &answered) }
             switch action {
-            case .send(let message): outbox.append(.message(message))
+            case .send(let message): outgoing.append(.message(message))
             case .sendValue(let read, let before, let content, let after):
-                outbox.append(.value(before: before, content, after: after))
+                outgoing.append(.value(before: before, content, after: after))
                 if let read { answered.append(read) }
             case .perform(let id, let request, let principal): perform(id, request, principal)
             case .verify(let id, let token, let override):
@@ -194,11 +172,11 @@ final class RealtimeConnection: @unchecked Sendable {
                 story.listenEnded(id)
                 removeListen(id)?.cancel()
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
-            case .setReading(let isReading): transport?.setReading(isReading)
+            case .setReading(let isReading): outgoing.setReading(isReading)
             case .setTokenEnd(let time): setTokenEnd(time)
             case .retry(let id, let pause):
                 later(within: .milliseconds(pause)) { $0.perform($0.session.retry(id)) }
-            case .close: outbox.append(.end)
+            case .close: outgoing.append(.end)
             case .closeLater: later(within: loop.parts.port.overload) { $0.perform([.close]) }
             }
         }
@@ -276,7 +254,7 @@ final class RealtimeConnection: @unchecked Sendable {
             guard let tag = session.tag(ofPushesTo: push.listen) else { continue }
             loop.counted.pushes += 1
             loop.counted.pushBytes += push.bytes
-            outbox.append(.push(push.push, tag: tag, bytes: push.bytes))
+            outgoing.append(.push(push.push, tag: tag, bytes: push.bytes))
         }
         ids = []
     }
@@ -307,7 +285,7 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// The client has come back with another connection, or the port stops.
     func disconnect(_ completion: @escaping @Sendable (_ isDone: Bool) -> Void) {
-        transport?.abort()
+        outgoing.abort()
         finish("it has come back, or the port stops", completion)
     }
 
@@ -360,12 +338,8 @@ final class RealtimeConnection: @unchecked Sendable {
     private func send(_ push: RealtimePush, _ tag: Int64?) {
         loop.counted.pushes += 1
         loop.counted.pushBytes += push.frameBytes(tag: tag)
-        // Most clients have read all before.
-        if outbox.isEmpty, value == nil, let transport, transport.isReady {
-            transport.send(push, tag: tag)
-            return flushLater()
-        }
-        outbox.append(.push(push, tag: tag, bytes: push.frameBytes(tag: tag)))
+        if outgoing.sendAtOnce(push, tag: tag) { return }
+        outgoing.append(.push(push, tag: tag, bytes: push.frameBytes(tag: tag)))
         if !hold() { breakOff() }
     }
 
@@ -373,8 +347,8 @@ final class RealtimeConnection: @unchecked Sendable {
     ///
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
-        let unread = outbox.waitingPushBytes + outbox.waitingMessageBytes + reads.bytes
-        guard max(outbox.waitingPushBytes, reads.maxBytes) <= loop.parts.limits.unreadPushBytes,
+        let unread = outgoing.waitingPushBytes + outgoing.waitingMessageBytes + reads.bytes
+        guard max(outgoing.waitingPushBytes, reads.maxBytes) <= loop.parts.limits.unreadPushBytes,
             held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
             heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true
         else { return false }
@@ -383,107 +357,26 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// Ends the connection at once. What its client was to be sent is lost; it comes back for it.
     private func breakOff() {
-        transport?.abort()
+        outgoing.abort()
         finish("it takes what it is sent too slowly, or needs more memory than it may have")
     }
 
     /// The client takes more.
     func transportIsReady() { pump() }
 
+    /// A part of a value that is being sent was read. Called on any thread.
+    func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {
+        queue.post { [self] in outgoing.received(part, for: self) ? pump() : breakOff() }
+    }
+
     /// Sends what waits, as far as the client takes it.
     private func pump() {
-        while value == nil, let transport, transport.isReady, let item = outbox.popFirst() {
-            switch item {
-            case .message(let message): transport.send(message)
-            case .push(let push, let tag, _): transport.send(push, tag: tag)
-            case .value(let before, .bytes(let bytes), let after): transport.send(before + bytes + after)
-            case .value(let before, .stream(let stream, let units), let after):
-                begin(before, stream, units: units, after, transport)
-            case .end:
-                transport.close()
-                finish("the host closes it")
-            }
-            mustFlush = true
-            if case .push = item {} else { isUrgent = true }
-        }
-        readValue()
-        if mustFlush { flushLater() }
-        if !hold(), transport != nil { return breakOff() }
-        // What is sent of it is in the socket's buffer, up to its mark.
-        let waiting = outbox.waitingValueBytes + outbox.waitingMessageBytes
+        outgoing.send(for: self)
+        if !hold(), !outgoing.hasEnded { return breakOff() }
         let more =
-            session.setBackedUp(value != nil || waiting > loop.parts.limits.waitingValueBytes)
-            + session.setUnreadAnswers(bytes: outbox.waitingMessageBytes)
+            session.setBackedUp(outgoing.isBackedUp(beyond: loop.parts.limits.waitingValueBytes))
+            + session.setUnreadAnswers(bytes: outgoing.waitingMessageBytes)
         if !more.isEmpty { perform(more) }
-    }
-
-    private func flushLater() {
-        mustFlush = true
-        loop.flushLater(self)
-    }
-
-    func flush() {
-        guard mustFlush else { return }
-        mustFlush = false
-        isUrgent = false
-        lastFlush = loop.eventLoop.now
-        transport?.flush()
-    }
-
-    /// Whether what is to be flushed may wait for more: pushes to a client that had others after a time.
-    func mayWait(flushedAfter time: NIODeadline) -> Bool {
-        !isUrgent && lastFlush > time && transport?.isReady == true
-    }
-
-    // MARK: Values
-
-    private func begin(
-        _ before: [UInt8], _ stream: any RealtimeContentStream, units: Int?, _ after: [UInt8],
-        _ transport: any RealtimeTransport
-    ) {
-        value = ValueInProgress(stream: stream, after: after, collected: units == nil ? before : nil)
-        guard let units else { return }
-        let ends = (before + after).withUnsafeBytes { UTF16Units.count($0) }
-        transport.beginParts(units: units + ends)
-        transport.sendPart(before)
-    }
-
-    private func readValue() {
-        guard var open = value, !open.isReading, let transport else { return }
-        guard open.collected != nil || transport.isReady else { return }
-        open.isReading = true
-        value = open
-        open.stream.next { [self] result in queue.post { self.received(result) } }
-    }
-
-    private func received(_ part: Result<[UInt8]?, RealtimeServiceError>) {
-        guard var open = value, let transport else { return }
-        open.isReading = false
-        mustFlush = true
-        isUrgent = true
-        switch part {
-        case .success(let part?):
-            open.collected?.append(contentsOf: part)
-            value = open
-            if open.collected == nil { transport.sendPart(part) }
-        case .success(nil):
-            value = nil
-            if let collected = open.collected {
-                transport.send(collected + open.after)
-            } else {
-                transport.sendPart(open.after)
-                transport.endParts()
-            }
-            if let next = nextTransport {
-                nextTransport = nil
-                flush()
-                return replaceTransport(next)
-            }
-        case .failure:
-            // A part of the message is sent already.
-            return breakOff()
-        }
-        pump()
     }
 }
 

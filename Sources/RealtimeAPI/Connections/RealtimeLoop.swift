@@ -24,11 +24,11 @@ final class RealtimeLoop: @unchecked Sendable {
     private var sockets: [ObjectIdentifier: WebSocketHandler] = [:]
     private var requests: [ObjectIdentifier: RESTConnection] = [:]
     private var polls: [ObjectIdentifier: PollSession] = [:]
-    /// Connections with messages that aren't handed over yet.
-    private var unflushed: [RealtimeConnection] = []
-    private var flushing: [RealtimeConnection] = []
-    /// Connections with pushes that wait for more.
-    private var delayed: [RealtimeConnection] = []
+    /// The messages of connections that aren't handed over yet.
+    private var unflushed: [OutgoingMessages] = []
+    private var flushing: [OutgoingMessages] = []
+    /// Those that are pushes and wait for more.
+    private var delayed: [OutgoingMessages] = []
     /// Whether more messages may follow at once, which are then handed over together.
     private var isBatching = false
     /// Whether the work that is being done has caused more, which a client may wait for.
@@ -98,9 +98,9 @@ final class RealtimeLoop: @unchecked Sendable {
     }
 
     /// Hands over a connection's messages once the current work is done.
-    func flushLater(_ connection: RealtimeConnection) {
-        guard isBatching else { return connection.flush() }
-        unflushed.append(connection)
+    func flushLater(_ messages: OutgoingMessages) {
+        guard isBatching else { return messages.flush() }
+        unflushed.append(messages)
     }
 
     /// A socket has several messages.
@@ -118,27 +118,27 @@ final class RealtimeLoop: @unchecked Sendable {
         let mayWait = flushing.count >= Self.manyConnections
         let last = eventLoop.now - Self.pushPause
         // Handing over is most of the work, and clients wait for answers.
-        for connection in flushing where connection.isUrgent { connection.flush() }
-        for connection in flushing where connection.mustFlush {
-            if mayWait, connection.mayWait(flushedAfter: last) { delay(connection) } else { connection.flush() }
+        for messages in flushing where messages.isUrgent { messages.flush() }
+        for messages in flushing where messages.mustFlush {
+            if mayWait, messages.mayWait(flushedAfter: last) { delay(messages) } else { messages.flush() }
         }
         flushing.removeAll(keepingCapacity: true)
     }
 
-    private func delay(_ connection: RealtimeConnection) {
-        guard !connection.isDelayed else { return }
-        connection.isDelayed = true
-        delayed.append(connection)
+    private func delay(_ messages: OutgoingMessages) {
+        guard !messages.isDelayed else { return }
+        messages.isDelayed = true
+        delayed.append(messages)
         guard delayed.count == 1 else { return }
         eventLoop.assumeIsolated().scheduleTask(in: Self.pushPause) { self.flushDelayed() }
     }
 
     private func flushDelayed() {
-        var connections: [RealtimeConnection] = []
-        swap(&delayed, &connections)
-        for connection in connections {
-            connection.isDelayed = false
-            connection.flush()
+        var due: [OutgoingMessages] = []
+        swap(&delayed, &due)
+        for messages in due {
+            messages.isDelayed = false
+            messages.flush()
         }
     }
 

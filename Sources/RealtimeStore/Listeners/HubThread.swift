@@ -32,20 +32,9 @@ final class HubThread: @unchecked Sendable {
     private var windows: WindowBudget
     /// The groups that wait for their query's result.
     private var refreshing = 0
-    /// Those of them for which the readers had no time, and when it is asked for again.
-    private var delayed = IndexedQueue<(namespace: String, group: QueryGroup)>()
-    private var retryTime: Duration?
-    private static let retryPause: Duration = .milliseconds(200)
-    /// The results that are asked for again at a time, so that they don't fill the readers' queue.
-    private static let maxRetries = 256
-    /// What the windows of all queries may look at now, while all listeners wait. One may take more, and what is beyond is
-    /// read by the readers, each caller in its turn.
-    private var unreadBytes = HubThread.maxUnread
-    private var refilled: Duration = .zero
-    private static let maxUnread = 2 * 1024 * 1024
-    private static let readPerSecond = 16 * 1024 * 1024
-    /// What looking at a window takes at least, as bytes read.
-    private static let leastRead = 128
+    /// Those of them for which the readers had no time.
+    private var delayed = DelayedRefreshes()
+    private var allowance = WindowReadAllowance()
     private var settled: [@Sendable () -> Void] = []
     /// What waits for commits that are durable but haven't come yet.
     private var waiting: [(version: Int64, job: HubJob)] = []
@@ -82,7 +71,7 @@ final class HubThread: @unchecked Sendable {
     }
 
     private var nextDeadline: Duration? {
-        guard let retryTime else { return hub.nextDeadline }
+        guard let retryTime = delayed.retryTime else { return hub.nextDeadline }
         return hub.nextDeadline.map { min($0, retryTime) } ?? retryTime
     }
 
@@ -185,8 +174,9 @@ final class HubThread: @unchecked Sendable {
 
     private func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
         guard let core = cores[id] else { return }
-        beginning.deliver()
-        guard !beginning.hasFailed else { return remove(id) }
+        let failure = beginning.failure ?? refusal(of: core, beginning.matches)
+        beginning.deliver(failure)
+        guard failure == nil else { return remove(id) }
         guard let place = trees[core.namespace]?.place(core.path) else { return }
         let isOutdated = core.begin(at: beginning.version)
         guard let own = core.group else {
@@ -212,6 +202,19 @@ final class HubThread: @unchecked Sendable {
             place.share(own)
             own.countedSize = 0
             count(own)
+        }
+    }
+
+    /// Why there is no place for a listener's window; nil if there is. Clients have their answer before it is counted.
+    private func refusal(of core: ListenerCore, _ matches: [RealtimeIndexEntry]?) -> RealtimeFailure? {
+        guard let query = core.query, let matches,
+            trees[core.namespace]?.place(core.path)?.current(query) == nil
+        else { return nil }
+        do throws(RealtimeFailure) {
+            try windows.check(0, by: QueryWindow(matches, query).size, of: core.caller)
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -295,7 +298,7 @@ final class HubThread: @unchecked Sendable {
                 for (namespace, path, listeners) in places {
                     if let state = states[namespace] { reload(listeners, at: path, from: state, &bytes) }
                 }
-                refill(at: elapsed())
+                allowance.refill(at: elapsed())
                 for (namespace, group) in groups.values {
                     if let state = states[namespace] { update(group, in: namespace, from: state) }
                 }
@@ -363,9 +366,9 @@ final class HubThread: @unchecked Sendable {
     }
 
     private func update(_ group: QueryGroup, in namespace: String, from state: QueryState) {
-        guard unreadBytes > 0 else { return refresh(group, in: namespace) }
+        guard !allowance.isUsedUp else { return refresh(group, in: namespace) }
         var read = 0
-        defer { unreadBytes -= read + Self.leastRead }
+        defer { allowance.take(read) }
         do {
             if let push = try group.update(from: state, total: &read) { group.push(push) }
             count(group)
@@ -382,13 +385,6 @@ final class HubThread: @unchecked Sendable {
         count(group)
         refreshing += 1
         hub.refresh(group, in: namespace, of: group.payer.caller)
-    }
-
-    /// Lets the windows read more, with the time that has passed.
-    private func refill(at now: Duration) {
-        let passed = (now - refilled) / .seconds(1)
-        refilled = now
-        unreadBytes = min(Self.maxUnread, unreadBytes + Int(max(0, min(passed, 1)) * Double(Self.readPerSecond)))
     }
 
     private func refreshed(
@@ -422,15 +418,12 @@ final class HubThread: @unchecked Sendable {
     /// Waits with a result until the readers have time for it.
     private func delay(_ group: QueryGroup, in namespace: String) {
         group.delay()
-        delayed.append((namespace, group))
-        if retryTime == nil { retryTime = elapsed() + Self.retryPause }
+        delayed.append(group, in: namespace, at: elapsed())
     }
 
-    /// Asks for delayed results again, those that wait longest first.
+    /// Asks for delayed results again.
     private func retry(at now: Duration) {
-        guard let time = retryTime, time <= now else { return }
-        for _ in 0..<Self.maxRetries {
-            guard let (namespace, group) = delayed.popFirst() else { break }
+        for (namespace, group) in delayed.takeDue(at: now) {
             guard !group.listeners.isEmpty else {
                 refreshing -= 1
                 continue
@@ -438,7 +431,6 @@ final class HubThread: @unchecked Sendable {
             group.restart()
             hub.refresh(group, in: namespace, of: group.payer.caller)
         }
-        retryTime = delayed.isEmpty ? nil : now + Self.retryPause
         callSettled()
     }
 

@@ -27,13 +27,15 @@ struct ListenReadJob<Initial: Sendable>: SnapshotJob {
 
     private func begin(at version: Int64, _ result: Result<(Initial, [RealtimeIndexEntry]?), RealtimeFailure>) {
         let started = started
-        switch result {
-        case .success(let (initial, matches)):
-            store.hub.begin(
-                core.id, ListenerBeginning(version: version, matches: matches) { started(.success(initial)) })
-        case .failure(let failure):
-            store.hub.begin(
-                core.id, ListenerBeginning(version: version, deliver: { started(.failure(failure)) }, hasFailed: true))
-        }
+        let beginning =
+            switch result {
+            case .success(let (initial, matches)):
+                ListenerBeginning(version: version, matches: matches) { failure in
+                    started(failure.map { .failure($0) } ?? .success(initial))
+                }
+            case .failure(let failure):
+                ListenerBeginning(version: version, failure: failure) { started(.failure($0 ?? failure)) }
+            }
+        store.hub.begin(core.id, beginning)
     }
 }

@@ -31,10 +31,10 @@ struct ListenerBeginning: Sendable {
     var version: Int64
     /// The query's matches; nil if the listener has no query.
     var matches: [RealtimeIndexEntry]?
+    /// Why the listener can't begin, and ends.
+    var failure: RealtimeFailure?
     /// Delivers the initial data, or the failure.
-    var deliver: @Sendable () -> Void
-    /// Whether reading has failed: the listener ends.
-    var hasFailed = false
+    var deliver: @Sendable (_ failure: RealtimeFailure?) -> Void
 }
 
 /// The queue of the thread that delivers commits to listeners, and answers to callers: so each caller's answers and
@@ -183,7 +183,7 @@ final class RealtimeHub: Sendable {
     }
 
     func begin(_ id: UInt64, _ beginning: ListenerBeginning) {
-        if !jobs.put(.begin(id, beginning)) { beginning.deliver() }
+        if !jobs.put(.begin(id, beginning)) { beginning.deliver(beginning.failure) }
     }
 
     /// Reads the whole result of a group's query.

@@ -20,22 +20,25 @@ struct WindowBudget {
     /// - Throws: `tooLarge` if it has grown beyond the caller's share, or `unavailable` if beyond the limit of all. It
     ///   isn't counted then.
     mutating func replace(_ old: Int, by new: Int, of caller: ReadCaller?) throws(RealtimeFailure) {
-        let callerUsed = caller.map { byCaller[$0, default: 0] + new - old } ?? 0
-        if new > old {
-            guard callerUsed <= callerLimit else {
-                throw RealtimeFailure(
-                    .tooLarge,
-                    "the queries that the client listens to match more than \(callerLimit) children together, its "
-                        + "limit; add limits to them, or listen without a query")
-            }
-            guard used + new - old <= limit else {
-                throw RealtimeFailure(
-                    .unavailable,
-                    "the queries that clients listen to match more than \(limit) children together, the host's limit; "
-                        + "retry later, or add limits to the queries")
-            }
-        }
+        try check(old, by: new, of: caller)
         count(new - old, of: caller)
+    }
+
+    /// Checks what ``replace(_:by:of:)`` would count.
+    func check(_ old: Int, by new: Int, of caller: ReadCaller?) throws(RealtimeFailure) {
+        guard new > old else { return }
+        guard caller.map({ byCaller[$0, default: 0] + new - old }) ?? 0 <= callerLimit else {
+            throw RealtimeFailure(
+                .tooLarge,
+                "the queries that the client listens to match more than \(callerLimit) children together, its "
+                    + "limit; add limits to them, or listen without a query")
+        }
+        guard used + new - old <= limit else {
+            throw RealtimeFailure(
+                .unavailable,
+                "the queries that clients listen to match more than \(limit) children together, the host's limit; "
+                    + "retry later, or add limits to the queries")
+        }
     }
 
     mutating func remove(_ size: Int, of caller: ReadCaller?) { count(-size, of: caller) }

@@ -60,8 +60,8 @@ final class RealtimeFixture: Sendable {
     func reopen() async throws {
         await pipeline.shutdown()
         let old = engine
-        if kind == .sqlite { try old.close() }
-        let new = kind == .sqlite ? try kind.make(in: directory) : old
+        if kind != .memory { try old.close() }
+        let new = kind != .memory ? try kind.make(in: directory) : old
         let next = try Self.open(new, clock, configuration, commits)
         opened.withLock { $0 = next }
     }

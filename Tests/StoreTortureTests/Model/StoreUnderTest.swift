@@ -41,7 +41,7 @@ final class StoreUnderTest: @unchecked Sendable {
     /// What was committed survives; what is open ends. The memory engine stands for a disk.
     func reopen() async throws {
         await store.shutdown()
-        if kind == .sqlite {
+        if kind != .memory {
             try engine.close()
             engine = try Self.engine(kind, directory)
         }

@@ -99,11 +99,21 @@ struct DatabasePort {
         credentials.isRevoked = { tokens.isRevoked($0) }
         if let gate = apps {
             credentials.verifyApp = { token, completion in
-                if gate.admitsAtOnce(token) { return completion(true) }
-                Task { completion(await gate.refusal(of: token) == nil) }
+                if let admission = gate.admissionAtOnce(of: token) { return completion(.init(admission)) }
+                Task { completion(.init(await gate.admission(of: token))) }
             }
         }
         return credentials
+    }
+}
+
+extension RealtimeCredentials.AppAdmission {
+    fileprivate init(_ admission: AppCheckGate.Admission) {
+        self =
+            switch admission {
+            case .served(let end): .admitted(until: end)
+            case .refused: .refused
+            }
     }
 }
 

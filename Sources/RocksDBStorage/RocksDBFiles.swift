@@ -76,7 +76,8 @@ enum RocksDBFiles {
     /// - Throws: `StorageError` if one can't be opened.
     static func ruinedTables(in directory: String) throws(StorageError) -> [String] {
         var ruined: [String] = []
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where name.hasSuffix(".sst") {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where name.hasSuffix(".sst")
+        {
             guard try !hasWholeEnd(directory + "/" + name) else { continue }
             ruined.append(name)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import StorageEngine
 
-/// A log of RocksDB's, as far as it tells where its commits end.
+/// A log of RocksDB's, as far as it tells where its commits end, or its list of files, which has the same layout.
 ///
 /// The layout is RocksDB's: blocks of 32 KiB with fragments of records, each with a checksum, a length and a type. A
 /// record is one commit, and begins with the numbers of its first row and of its rows. RocksDB itself doesn't tell a
@@ -10,9 +10,9 @@ import StorageEngine
 /// commit that was never acknowledged only if no other follows it.
 struct RocksDBLog {
     let path: String
-    /// Whether it has a complete commit.
+    /// Whether it has a complete record.
     private(set) var hasCommits = false
-    /// The length of all complete commits.
+    /// The length of all complete records.
     private(set) var end = 0
     private(set) var size = 0
     /// Where a commit is damaged that others follow; nil if none is.
@@ -25,8 +25,8 @@ struct RocksDBLog {
     private(set) var first: UInt64?
     /// The number that the next commit's first row has; nil if it isn't known.
     private(set) var next: UInt64?
-    /// The number of the last row that is in a table, as the list of files tells; nil if it tells none.
-    private(set) var lastStored: UInt64?
+    /// What the list of files says at its end.
+    private(set) var files = FileChange()
     /// The number of the last row that was committed; nil if it isn't known.
     private let last: UInt64?
     /// What its records are.
@@ -37,7 +37,7 @@ struct RocksDBLog {
         /// Changes of the store's files. RocksDB keeps them in the same layout, and is as lenient with their end.
         case files
 
-        /// What is read of a record.
+        /// The bytes that are read of a record.
         var headerSize: Int {
             switch self {
             case .commits: Commit.headerSize
@@ -57,7 +57,7 @@ struct RocksDBLog {
         do {
             file = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw StorageError(.unavailable, "the store's log \(path) can't be read; check its permissions")
+            throw StorageError(.unavailable, "the store's file \(path) can't be read; check its permissions")
         }
         size = file.count
         file.withUnsafeBytes { read($0) }
@@ -90,8 +90,7 @@ struct RocksDBLog {
                     if let last, commit.first > last { return }
                     first = first ?? commit.first
                     next = commit.first + commit.rows
-                case .files:
-                    if let row = FileChange(header).lastRow { lastStored = max(lastStored ?? 0, row) }
+                case .files: files.add(header)
                 }
                 start = nil
                 hasCommits = true
@@ -148,27 +147,39 @@ struct RocksDBLog {
         }
     }
 
-    /// What a change of the files begins with: fields, each a tag and a number of 7 bits a byte, or a tag and a text with its
-    /// length.
-    private struct FileChange {
-        /// More than the fields before the files have.
-        static let headerSize = 256
-        private static let texts: Set<UInt64> = [1, 8193]
-        private static let numbers: Set<UInt64> = [2, 3, 9, 10, 203]
-        private static let lastRow: UInt64 = 4
+    /// What changes of the files say, the last one counts. Each begins with fields: a tag, and a number or a text. Tags and
+    /// numbers are varints, and a text has its length before it.
+    struct FileChange {
+        /// More than the fields before those of single files take.
+        fileprivate static let headerSize = 256
 
+        private enum Tag: UInt64 {
+            case comparator = 1
+            case oldestLog = 2
+            case nextFile = 3
+            case lastRow = 4
+            case formerLog = 9
+            case oldestKeptLog = 10
+            case families = 203
+            case database = 8193
+        }
+
+        /// The number of the oldest log with rows that are in no table.
+        private(set) var oldestLog: UInt64?
+        /// A number that no file had yet.
+        private(set) var nextFile: UInt64?
         /// The number of the last row that is in a table.
         private(set) var lastRow: UInt64?
 
-        init(_ bytes: [UInt8]) {
+        fileprivate mutating func add(_ bytes: [UInt8]) {
             var rest = bytes[...]
-            while let tag = Self.number(&rest) {
-                guard let number = Self.number(&rest) else { return }
+            while let tag = Self.number(&rest).flatMap(Tag.init), let number = Self.number(&rest) {
                 switch tag {
-                case Self.lastRow: lastRow = number
-                case _ where Self.texts.contains(tag): rest = rest.dropFirst(Int(clamping: number))
-                case _ where Self.numbers.contains(tag): break
-                default: return
+                case .oldestLog: oldestLog = number
+                case .nextFile: nextFile = number
+                case .lastRow: lastRow = number
+                case .comparator, .database: rest = rest.dropFirst(Int(clamping: number))
+                case .formerLog, .oldestKeptLog, .families: break
                 }
             }
         }
@@ -262,29 +273,43 @@ extension RocksDBLog {
     /// RocksDB takes what it can't read of the list's end for a change that was never completed. If it was, RocksDB would
     /// remove its tables, although the logs that had their rows may be gone.
     ///
-    /// - Parameter logs: from the oldest to the newest.
+    /// - Parameter logs: those that aren't empty, from the oldest to the newest.
     /// - Throws: `StorageError` if something is damaged or missing.
     static func checkFiles(of directory: String, with logs: [RocksDBLog]) throws(StorageError) {
         guard let path = RocksDBFiles.manifest(of: directory) else { return }
-        let files: RocksDBLog
+        let list: RocksDBLog
         do {
-            files = try RocksDBLog(path, of: .files)
+            list = try RocksDBLog(path, of: .files)
         } catch {
             throw error as? StorageError
                 ?? StorageError(.internal, "the store's file \(path) can't be checked (\(error))")
         }
-        if files.damage != nil { throw files.isDamaged }
-        guard var last = files.lastStored else { return }
+        if list.damage != nil { throw list.isDamaged }
+        try checkNumbers(of: RocksDBFiles.logs(in: directory), list)
+        guard var last = list.files.lastRow else { return }
         for log in logs {
             guard let first = log.first, let next = log.next else { continue }
             guard first <= last + 1 else {
                 throw StorageError(
                     .damaged,
-                    "the store \(directory) is damaged: changes \(last + 1) to \(first - 1) are neither in the tables that "
+                    "the store \(directory) is damaged: rows \(last + 1) to \(first - 1) are neither in the tables that "
                         + "\(path) lists nor in a log before \(log.path); restore the store from a backup")
             }
             last = max(last, next - 1)
         }
+    }
+
+    /// Checks that the list of files knows the newest log, or one before it. A log that is begun while tables are written is
+    /// listed with these, and the one before it is removed only afterwards.
+    private static func checkNumbers(of logs: [String], _ list: RocksDBLog) throws(StorageError) {
+        let numbers = logs.compactMap { UInt64($0.prefix { $0.isNumber }) }
+        guard let newest = numbers.max(), let oldest = list.files.oldestLog, let next = list.files.nextFile,
+            newest >= next, oldest < next, !numbers.contains(where: { (oldest..<next).contains($0) })
+        else { return }
+        throw StorageError(
+            .damaged,
+            "the store's file \(list.path) is damaged: its end is missing, since it has nothing of the log \(newest); "
+                + "restore the store from a backup")
     }
 
     private var isDamaged: StorageError {

@@ -42,7 +42,7 @@ struct RocksDBOptions: ~Copyable {
     ///   one of the logs that it once synced isn't opened.
     /// - Filters tell for nearly each missing key that it is missing, in tables and in the write buffer: the store looks
     ///   for many documents and index entries that don't exist.
-    /// - The list of files is read whole before each start, so that it begins anew once it is long.
+    /// - The list of files is read whole before each start, so RocksDB replaces it once it is long.
     /// - Large values are copied when their keys are merged, as small ones are, so that replaced ones leave nothing behind.
     private static let text = [
         "wal_recovery_mode=kAbsoluteConsistency",
@@ -66,7 +66,7 @@ struct RocksDBOptions: ~Copyable {
         "bytes_per_sync=1048576",
         "keep_log_file_num=2",
         "max_log_file_size=1048576",
-        "max_manifest_file_size=4194304",
+        "max_manifest_file_size=33554432",
         "stats_dump_period_sec=0",
         "stats_persist_period_sec=0",
         "block_based_table_factory={block_size=4096;block_cache=\(cacheBytes);format_version=5;checksum=kXXH3;"

@@ -34,7 +34,7 @@ import Testing
                 case .send, .sendValue: sent += 1
                 case .perform, .verify, .verifyApp, .listen, .authorize, .retry: asked.append(action)
                 case .close, .closeLater: isClosed = true
-                case .cancel, .setReading, .setTokenEnd: break
+                case .cancel, .setReading, .setTokenEnd, .setAppTokenEnd: break
                 }
             }
         }
@@ -50,7 +50,7 @@ import Testing
             case .retry(let id, _): take(session.retry(id))
             case .verify(let id, _, _):
                 take(session.verified(id, random.once(in: 3) ? .failure(.invalidToken) : .success(.init(.admin))))
-            case .verifyApp(let id, _): take(session.verifiedApp(id, true))
+            case .verifyApp(let id, _): take(session.verifiedApp(id, .admitted(until: nil)))
             case .authorize(let id, _, _): take(session.authorized(id))
             case .listen(let id, _, _, _):
                 let event: RealtimeListenEvent =

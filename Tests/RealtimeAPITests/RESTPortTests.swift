@@ -271,6 +271,19 @@ import Testing
         }
     }
 
+    @Test func streamsEndWithTheirAppsToken() async throws {
+        try await TestPort.run {
+            $0.credentials.verifyApp = TestPort.verifyApp
+        } _: { port in
+            let client = try await port.client()
+            try await client.send(
+                "GET /a.json HTTP/1.1\r\nHost: h\r\nX-Firebase-AppCheck: 0\r\nAccept: text/event-stream\r\n\r\n")
+            #expect(try await event(client).hasPrefix("put"))
+            #expect(try await event(client) == "auth_revoked\ndata: credential is no longer valid")
+            #expect(try await stream(port, "/a.json").answer().status == 401)
+        }
+    }
+
     @Test func streamsEndWhenTheRulesChange() async throws {
         let isOpen = OpenFlag()
         let rules = InMemoryRules(

@@ -425,17 +425,59 @@ import Testing
         #expect(script.begin().last == "verify app 1 A")
         #expect(script.ask(1, "g", #"{"p":"a"}"#) == [])
         #expect(
-            SessionScript.lines(script.session.verifiedApp(1, false)) == [
+            SessionScript.lines(script.session.verifiedApp(1, .refused)) == [
                 Self.refused(1, "permission_denied", "The app has no valid App Check token.")
             ])
         #expect(script.ask(2, "appcheck", #"{"token":"B"}"#) == ["verify app 3 B"])
-        #expect(SessionScript.lines(script.session.verifiedApp(3, true)) == [Self.ok(2)])
+        #expect(
+            SessionScript.lines(script.session.verifiedApp(3, .admitted(until: 9))) == [
+                "app token ends 9", Self.ok(2),
+            ])
         #expect(script.ask(3, "g", #"{"p":"a"}"#) == ["perform 4 get /a as -"])
         // Servers needn't.
         var server = SessionScript(.init(host: "h", verifiesApps: true))
         _ = server.ask(1, "gauth", #"{"cred":"T"}"#)
         _ = server.verified(1, .admin)
         #expect(server.ask(2, "g", #"{"p":"a"}"#) == ["perform 2 get /a as admin"])
+    }
+
+    /// What a client listens to must not outlive its app's token.
+    @Test func listensEndWithTheAppsToken() {
+        func listening() -> SessionScript {
+            var script = SessionScript(.init(host: "h", appToken: "A", verifiesApps: true))
+            _ = script.begin()
+            _ = script.session.verifiedApp(1, .admitted(until: 9))
+            #expect(script.ask(1, "q", #"{"p":"a","h":""}"#) == ["listen 1 /a as -"])
+            _ = script.began(1, "1")
+            return script
+        }
+        let end = [
+            #"{"t":"d","d":{"a":"apc","b":{"s":"permission_denied","d":"The app has no valid App Check token."}}}"#,
+            "cancel 1", "token ends never", "app token ends never", "close",
+        ]
+        var expired = listening()
+        #expect(SessionScript.lines(expired.session.appTokenEnded()) == end)
+        #expect(SessionScript.lines(expired.session.appTokenEnded()) == [])
+        // A client is answered first.
+        var removed = listening()
+        #expect(removed.ask(2, "unappeck", "{}") == ["app token ends 0", Self.ok(2)])
+        #expect(SessionScript.lines(removed.session.appTokenEnded()) == end)
+        var refused = listening()
+        #expect(refused.ask(2, "appcheck", #"{"token":"B"}"#) == ["verify app 3 B"])
+        // What it has goes on until its own end.
+        #expect(
+            SessionScript.lines(refused.session.verifiedApp(3, .refused)) == [
+                Self.refused(2, "invalid_token", "Could not parse auth token.")
+            ])
+        #expect(SessionScript.lines(refused.session.appTokenEnded()) == end)
+        // Servers need none, but clients do.
+        var server = SessionScript(.init(host: "h", verifiesApps: true))
+        _ = server.ask(1, "gauth", #"{"cred":"T"}"#)
+        _ = server.verified(1, .admin)
+        _ = server.ask(2, "q", #"{"p":"a","h":""}"#)
+        _ = server.began(1, "1")
+        #expect(SessionScript.lines(server.session.appTokenEnded()) == [])
+        #expect(server.ask(3, "unauth", "{}").contains("app token ends 0"))
     }
 
     // MARK: Former sessions, bounds

@@ -247,6 +247,20 @@ import Testing
         }
     }
 
+    @Test func anAppsTokenEnds() async throws {
+        try await TestPort.run {
+            $0.credentials.verifyApp = TestPort.verifyApp
+        } _: { port in
+            let client = try await port.socket().client
+            try await client.sendFrame(#"{"t":"d","d":{"r":1,"a":"appcheck","b":{"token":"0"}}}"#)
+            #expect(try await client.message().contains(#""s":"ok""#))
+            #expect(
+                try await client.message() == #"{"t":"d","d":{"a":"apc","b":{"s":"permission_denied","#
+                    + #""d":"The app has no valid App Check token."}}}"#)
+            #expect(try await client.frame().opcode == 8)
+        }
+    }
+
     @Test func aTokenMayEndAtAnyTime() async throws {
         try await TestPort.run { port in
             let client = try await port.socket().client

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// No kill of a process can show it.
+    /// Kills of the process don't show it: the system keeps what was written.
     @Test func eachCommitIsSynced() throws {
         let engine = try RocksDBEngine(directory: store)
         for number: UInt8 in 0..<5 { try engine.write { try $0.put(.documents, [number], [number]) } }

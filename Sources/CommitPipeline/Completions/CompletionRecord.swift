@@ -19,8 +19,6 @@ package struct CompletionRecord: Hashable {
     /// Nil if the work was begun and has no response.
     package private(set) var answer: [UInt8]?
 
-    private static let sweepLimit = 500
-
     /// - Returns: nil if there is none, or it has expired.
     package static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
         guard let bytes = try storage.get(.completions, storageKey(key)) else { return nil }
@@ -67,25 +65,6 @@ package struct CompletionRecord: Hashable {
         try storage.delete(.completions, storageKey)
     }
 
-    /// Removes expired records, a bounded number at a time.
-    ///
-    /// - Returns: whether there may be more.
-    static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws -> Bool {
-        var expired: [[UInt8]] = []
-        var end: [UInt8] = [2]
-        KeyBytes.append(UInt64(bitPattern: now.microseconds) ^ 1 << 63, to: &end)
-        try storage.scan(.completions, KeyRange(lower: [2], upper: end), reverse: false) { key, _ in
-            expired.append(key)
-            return expired.count < sweepLimit
-        }
-        for key in expired {
-            try storage.delete(.completions, key)
-            // A key that is too short names no record: this program didn't write it.
-            if key.count > 9 { try storage.delete(.completions, Array(key[9...])) }
-        }
-        return expired.count == sweepLimit
-    }
-
     package static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
         var reader = ByteReader(bytes)
         var record = CompletionRecord(fingerprint: try reader.blob(), expires: try reader.signed(), answer: nil)
@@ -101,8 +80,11 @@ package struct CompletionRecord: Hashable {
         return bytes
     }
 
+    /// The first byte of the keys of entries by expiry time.
+    static let expiryKind: UInt8 = 2
+
     package static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = [2]
+        var bytes = [expiryKind]
         KeyBytes.append(UInt64(bitPattern: expires) ^ 1 << 63, to: &bytes)
         return bytes + storageKey
     }

@@ -41,7 +41,10 @@ enum OutboxKey {
         return key
     }
 
-    static func taskNameExpiry(_ time: Int64, _ nameKey: [UInt8]) -> [UInt8] { [6] + bytes(time) + nameKey }
+    static let taskNameExpiryKind: UInt8 = 6
+    static func taskNameExpiry(_ time: Int64, _ nameKey: [UInt8]) -> [UInt8] {
+        [taskNameExpiryKind] + bytes(time) + nameKey
+    }
     static func record(_ name: String) -> [UInt8] { [7] + Array(name.utf8) }
 
     static func event(_ id: EventID) -> [UInt8] { bytes(id) }

@@ -82,23 +82,4 @@ extension StorageWriter {
         try put(.deliveries, key, TaskName(event: id.event, expires: expires).row)
         try put(.deliveries, OutboxKey.taskNameExpiry(expires, key), [])
     }
-
-    /// Removes names that are free again.
-    ///
-    /// - Returns: whether there may be more.
-    func sweepTaskNames(at now: Timestamp) throws -> Bool {
-        let limit = 500
-        var expired: [[UInt8]] = []
-        let range = KeyRange(lower: [6], upper: OutboxKey.taskNameExpiry(now.microseconds, []))
-        try scanKeys(.deliveries, range, reverse: false) { key in
-            expired.append(key)
-            return expired.count < limit
-        }
-        for key in expired {
-            try delete(.deliveries, key)
-            // A shorter key names nothing: this program didn't write it.
-            if key.count > 9 { try delete(.deliveries, Array(key[9...])) }
-        }
-        return expired.count == limit
-    }
 }

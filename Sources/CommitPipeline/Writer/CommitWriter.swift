@@ -14,16 +14,13 @@ final class CommitWriter: @unchecked Sendable {
     private let queues = OrderingQueues()
     /// The change log's rows up to this version aren't read any more.
     private var oldestActiveRead: Int64
-    private var expiredAt: Duration?
     private var sweptAt: Duration?
+    private var answers = ExpirySweep(.completions, kind: CompletionRecord.expiryKind)
+    private var taskNames = ExpirySweep(.deliveries, kind: OutboxKey.taskNameExpiryKind)
     /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
-    /// Whether there are more expired rows.
-    private var isSweepBehind = false
     /// The longest sleep, because transactions expire and the log ages even if nothing is written.
     private static let longestSleep: Duration = .seconds(10)
-    /// Who looks for an expired row finds none. Engines that write logs pass all rows that were removed before, one by one.
-    private static let sweepPause: Duration = .seconds(60)
 
     init(_ pipeline: CommitPipeline, jobs: JobQueue<any CommitJob>, kinds: [any DataKind]) throws {
         self.pipeline = pipeline
@@ -47,7 +44,7 @@ final class CommitWriter: @unchecked Sendable {
 
     /// How long the writer may sleep.
     var pause: Duration {
-        let trimming: Duration = isTrimBehind || isSweepBehind ? .milliseconds(100) : Self.longestSleep
+        let trimming: Duration = isTrimBehind ? .milliseconds(100) : Self.longestSleep
         return kinds.reduce(trimming) { min($0, $1.pause ?? $0) }
     }
 
@@ -140,23 +137,23 @@ final class CommitWriter: @unchecked Sendable {
         versions.rollBack()
         for kind in kinds { kind.rollBack(to: versions.durable, error) }
         queues.forget()
+        answers.restart()
+        taskNames.restart()
         batch?.outbox.releaseLeases()
         batch?.answer(error)
         for job in rest { job.fail(error) }
     }
 
-    /// Forgets what has expired, and removes expired rows, from time to time.
+    /// Forgets what has expired, and removes expired rows, once a second.
     private func sweep(_ batch: CommitBatch) throws {
         let time = pipeline.elapsed()
-        if expiredAt.map({ time - $0 >= .seconds(1) }) ?? true {
-            expiredAt = time
-            oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
-        }
-        guard isSweepBehind || sweptAt.map({ time - $0 >= Self.sweepPause }) ?? true else { return }
+        if let sweptAt, time - sweptAt < .seconds(1) { return }
         sweptAt = time
-        let areMoreAnswers = try CompletionRecord.sweep(batch.writer, at: pipeline.now())
-        let areMoreNames = try batch.writer.sweepTaskNames(at: pipeline.now())
+        oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
+        let now = pipeline.now()
+        let areMoreAnswers = try answers.run(in: batch.writer, at: now, atMost: 2000)
+        let areMoreNames = try taskNames.run(in: batch.writer, at: now, atMost: 500)
         // The next batch continues.
-        isSweepBehind = areMoreAnswers || areMoreNames
+        if areMoreAnswers || areMoreNames { sweptAt = nil }
     }
 }

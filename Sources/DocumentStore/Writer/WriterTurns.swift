@@ -80,7 +80,7 @@ struct WriterTurns {
             if let waiter = waiters.removeValue(forKey: id) { return .begin(id, waiter) }
             if let waiting = reads.removeValue(forKey: id) { return .read(waiting.read) }
         }
-        return overdue.popLast().map { .overdueRead($0) }
+        return overdue.isEmpty ? nil : .overdueRead(overdue.removeFirst())
     }
 
     mutating func started(_ read: TurnRead, until deadline: Duration) {

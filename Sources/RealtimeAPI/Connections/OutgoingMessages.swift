@@ -5,7 +5,6 @@ import NIOCore
 /// Used on the connection's loop only.
 final class OutgoingMessages {
     private let loop: RealtimeLoop
-    private let queue: ConnectionQueue
     private var transport: (any RealtimeTransport)?
     /// Takes over once the value that is being sent has ended.
     private var nextTransport: (any RealtimeTransport)?
@@ -27,10 +26,7 @@ final class OutgoingMessages {
         var isReading = false
     }
 
-    init(_ queue: ConnectionQueue) {
-        self.queue = queue
-        loop = queue.loop
-    }
+    init(on loop: RealtimeLoop) { self.loop = loop }
 
     // MARK: The transport
 

@@ -18,6 +18,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
     private var reads = ReadsInProgress()
     private var tokenEnd: Scheduled<Void>?
+    private var appTokenEnd: Scheduled<Void>?
     /// The key of a server that is connected.
     private var serverKey: String?
     /// What the client hasn't taken.
@@ -49,7 +50,7 @@ final class RealtimeConnection: @unchecked Sendable {
         self.key = key
         self.loop = loop
         queue = ConnectionQueue(loop)
-        outgoing = OutgoingMessages(queue)
+        outgoing = OutgoingMessages(on: loop)
         self.database = database
         allowsOwner = opening.allowsOwner
         client = RealtimeClient(address: address, isSession: true)
@@ -164,8 +165,8 @@ final class RealtimeConnection: @unchecked Sendable {
                     }
                 }
             case .verifyApp(let id, let token):
-                loop.parts.credentials.verifyApp?(token) { [self] isValid in
-                    queue.post { self.perform(self.session.verifiedApp(id, isValid)) }
+                loop.parts.credentials.verifyApp?(token) { [self] admission in
+                    queue.post { self.perform(self.session.verifiedApp(id, admission)) }
                 }
             case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
             case .cancel(let id):
@@ -173,7 +174,8 @@ final class RealtimeConnection: @unchecked Sendable {
                 removeListen(id)?.cancel()
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
             case .setReading(let isReading): outgoing.setReading(isReading)
-            case .setTokenEnd(let time): setTokenEnd(time)
+            case .setTokenEnd(let time): schedule(\.tokenEnd, at: time) { $0.session.tokenEnded() }
+            case .setAppTokenEnd(let time): schedule(\.appTokenEnd, at: time) { $0.session.appTokenEnded() }
             case .retry(let id, let pause):
                 later(within: .milliseconds(pause)) { $0.perform($0.session.retry(id)) }
             case .close: outgoing.append(.end)
@@ -322,14 +324,19 @@ final class RealtimeConnection: @unchecked Sendable {
         perform(session.tokenEnded())
     }
 
-    private func setTokenEnd(_ time: Int64?) {
-        tokenEnd?.cancel()
-        tokenEnd = nil
+    private func schedule(
+        _ end: ReferenceWritableKeyPath<RealtimeConnection, Scheduled<Void>?>, at time: Int64?,
+        _ body: @escaping (RealtimeConnection) -> [RealtimeSession.Action]
+    ) {
+        self[keyPath: end]?.cancel()
+        self[keyPath: end] = nil
         guard let time else { return }
         let wait = TokenTime.left(until: time, now: loop.parts.now()) ?? .zero
-        tokenEnd = loop.eventLoop.assumeIsolated().scheduleTask(in: wait) { [self] in
-            guard TokenTime.left(until: time, now: loop.parts.now()) == nil else { return setTokenEnd(time) }
-            perform(session.tokenEnded())
+        self[keyPath: end] = loop.eventLoop.assumeIsolated().scheduleTask(in: wait) { [self] in
+            guard TokenTime.left(until: time, now: loop.parts.now()) == nil else {
+                return schedule(end, at: time, body)
+            }
+            perform(body(self))
         }
     }
 

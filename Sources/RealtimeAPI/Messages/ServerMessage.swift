@@ -117,9 +117,16 @@ enum ServerMessage {
     }
 
     /// The client's token has ended: it closes, and returns with a new one.
-    static func tokenEnded(_ error: RealtimeServiceError) -> [UInt8] {
+    static func tokenEnded(_ error: RealtimeServiceError) -> [UInt8] { ended("ac", error) }
+
+    /// Its app's token has ended: likewise.
+    static func appTokenEnded(_ error: RealtimeServiceError) -> [UInt8] { ended("apc", error) }
+
+    private static func ended(_ action: StaticString, _ error: RealtimeServiceError) -> [UInt8] {
         write { writer in
-            writer.raw(#"{"t":"d","d":{"a":"ac","b":{"s":"#)
+            writer.raw(#"{"t":"d","d":{"a":""#)
+            writer.raw(action)
+            writer.raw(#"","b":{"s":"#)
             writer.string(error.status)
             writer.raw(#","d":"#)
             writer.string(error.message)

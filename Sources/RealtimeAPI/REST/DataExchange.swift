@@ -137,9 +137,14 @@ final class DataExchange: EventStreamOwner {
             return perform(request, database, bearer)
         }
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        verify(request.appToken) { [queue] isValid in
+        verify(request.appToken) { [queue] admission in
             queue.post {
-                guard isValid else { return exchange.value.refuse(RESTRefusal(.unverifiedApp)) }
+                guard case .admitted(let end) = admission else {
+                    return exchange.value.refuse(RESTRefusal(.unverifiedApp))
+                }
+                // A stream ends with the first of both tokens.
+                var bearer = bearer
+                if let end { bearer.until = min(bearer.until ?? end, end) }
                 exchange.value.perform(request, database, bearer)
             }
         }

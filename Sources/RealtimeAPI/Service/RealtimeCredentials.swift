@@ -19,12 +19,22 @@ package struct RealtimeCredentials: Sendable {
         }
     }
 
+    /// Whether an app may use the database.
+    package enum AppAdmission: Hashable, Sendable {
+        /// Until its token ends, in seconds since 1970; nil if no token is demanded of it.
+        case admitted(until: Int64?)
+        case refused
+    }
+
+    package typealias AppVerification =
+        @Sendable (_ token: String?, _ completion: @escaping @Sendable (AppAdmission) -> Void) -> Void
+
     package typealias Completion = @Sendable (Result<Bearer, RealtimeServiceError>) -> Void
 
     /// Verifies an ID token or an access token. The errors are `invalidToken`, `expiredToken` and `unavailable`.
     package var verify: @Sendable (_ token: String, _ completion: @escaping Completion) -> Void
     /// Verifies an app's App Check token; nil to demand none of apps. Admins need none.
-    package var verifyApp: (@Sendable (_ token: String?, _ completion: @escaping @Sendable (Bool) -> Void) -> Void)?
+    package var verifyApp: AppVerification?
     /// Whether a server's key was revoked. Asked from time to time for as long as its bearers are connected.
     package var isRevoked: @Sendable (_ serverKey: String) -> Bool = { _ in false }
     /// Whether the token `owner` is the admin's.
@@ -32,7 +42,7 @@ package struct RealtimeCredentials: Sendable {
 
     package init(
         isDevelopment: Bool,
-        verifyApp: (@Sendable (_ token: String?, _ completion: @escaping @Sendable (Bool) -> Void) -> Void)? = nil,
+        verifyApp: AppVerification? = nil,
         verify: @escaping @Sendable (_ token: String, _ completion: @escaping Completion) -> Void
     ) {
         self.verify = verify

@@ -30,6 +30,8 @@ struct RealtimeSession {
         /// Calls ``RealtimeSession/tokenEnded()`` at a time, in seconds since 1970, instead of at an earlier given one; nil for
         /// never.
         case setTokenEnd(Int64?)
+        /// As ``setTokenEnd(_:)``, for ``RealtimeSession/appTokenEnded()``.
+        case setAppTokenEnd(Int64?)
         /// Calls ``RealtimeSession/retry(_:)`` after at most that many milliseconds.
         case retry(OperationID, within: Int64)
         /// Closes once all before it is sent.
@@ -108,7 +110,7 @@ struct RealtimeSession {
         listens = [:]
         listenIDs = [:]
         listenBytes = 0
-        return open.map { .cancel($0) } + [.setTokenEnd(nil)]
+        return open.map { .cancel($0) } + [.setTokenEnd(nil)] + (opening.verifiesApps ? [.setAppTokenEnd(nil)] : [])
     }
 
     /// Ends the session without answers. A client that learns that the database is overloaded would give a listen up, or
@@ -119,6 +121,13 @@ struct RealtimeSession {
     mutating func tokenEnded() -> [Action] {
         guard !isClosed else { return [] }
         return [.send(ServerMessage.tokenEnded(.expiredToken))] + end() + [.close]
+    }
+
+    /// The time of the app's token is over.
+    mutating func appTokenEnded() -> [Action] {
+        isAppVerified = false
+        guard !isClosed, !principal.isAdmin else { return [] }
+        return [.send(ServerMessage.appTokenEnded(.unverifiedApp))] + end() + [.close]
     }
 
     // MARK: Requests
@@ -194,7 +203,7 @@ struct RealtimeSession {
                 requests.answer(id, .done)
             }
         case .removeApp:
-            isAppVerified = !opening.verifiesApps
+            if opening.verifiesApps { actions += withoutApp() }
             requests.answer(id, .done)
         case .unlisten(let key):
             if let listen = listenIDs[key] { remove(listen, &actions) }
@@ -273,6 +282,7 @@ struct RealtimeSession {
     ) {
         principal = bearer.principal
         actions.append(.setTokenEnd(bearer.until))
+        if !isAppVerified { actions += withoutApp() }
         if listens.isEmpty {
             requests.answer(id, .authenticated(principal))
         } else {
@@ -284,10 +294,21 @@ struct RealtimeSession {
     mutating func authorized(_ id: OperationID) -> [Action] { answered(id, .authenticated(principal)) }
 
     /// An App Check token is verified.
-    mutating func verifiedApp(_ id: OperationID, _ isValid: Bool) -> [Action] {
+    mutating func verifiedApp(_ id: OperationID, _ admission: RealtimeCredentials.AppAdmission) -> [Action] {
         guard !isClosed else { return [] }
-        isAppVerified = isValid
-        return answered(id, isValid ? .done : .failure(.invalidToken))
+        switch admission {
+        case .admitted(let end):
+            isAppVerified = true
+            return [.setAppTokenEnd(end)] + answered(id, .done)
+        // The app stays what it was, until it comes with a better token.
+        case .refused: return answered(id, .failure(.invalidToken))
+        }
+    }
+
+    /// The app has no valid token. What its client listens to ends, as with the end of a token, once this is done.
+    private mutating func withoutApp() -> [Action] {
+        isAppVerified = false
+        return [.setAppTokenEnd(listens.isEmpty || principal.isAdmin ? nil : 0)]
     }
 
     // MARK: Listens

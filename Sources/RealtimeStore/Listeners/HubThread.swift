@@ -211,7 +211,7 @@ final class HubThread: @unchecked Sendable {
             trees[core.namespace]?.place(core.path)?.current(query) == nil
         else { return nil }
         do throws(RealtimeFailure) {
-            try windows.check(0, by: QueryWindow(matches, query).size, of: core.caller)
+            try windows.check(0, by: QueryWindow.size(of: matches, query), of: core.caller)
             return nil
         } catch {
             return error

@@ -120,6 +120,11 @@ struct QueryWindow: Sendable {
         return RealtimeIndexEntry(value: value, key: key)
     }
 
+    /// The size of a window with some entries.
+    static func size(of entries: [RealtimeIndexEntry], _ query: RealtimeQuery) -> Int {
+        entries.reduce(0) { $0 + size(of: $1.key, query.limit == nil ? .null : $1.value) }
+    }
+
     private static func size(of key: RealtimeKey, _ value: RealtimeIndexValue) -> Int {
         var bytes = key.string.utf8.count
         if case .leaf(.string(let text)) = value { bytes += text.utf8.count }

@@ -27,34 +27,49 @@ package struct AppCheckGate: Sendable {
         self.verifier = verifier
     }
 
-    /// Whether a request is served, if that takes no wait: not if the token's key may have to be fetched.
+    package enum Admission: Hashable, Sendable {
+        /// Until the token ends, in seconds since 1970; nil if none is demanded.
+        case served(until: Int64?)
+        case refused(Verdict)
+    }
+
+    /// Verifies and counts the token of a request, if that takes no wait.
     ///
     /// - Parameter token: the value of `X-Firebase-AppCheck`.
-    package func admitsAtOnce(_ token: String?) -> Bool {
-        guard mode != .off else { return true }
-        guard let token, case .valid = verifier.verify(token) else { return false }
+    /// - Returns: nil if the request isn't served, or the token's key may have to be fetched. Nothing is counted then.
+    package func admissionAtOnce(of token: String?) -> Admission? {
+        guard mode != .off else { return .served(until: nil) }
+        guard let token, case .valid(let verified) = verifier.verify(token) else { return nil }
         figures.count(.valid)
-        return true
+        return .served(until: mode == .enforced ? verified.expires : nil)
     }
+
+    /// Verifies and counts the token of a request.
+    package func admission(of token: String?) async -> Admission {
+        guard mode != .off else { return .served(until: nil) }
+        let (verdict, end): (Verdict, Int64?)
+        if let token {
+            switch await verifier.verifyAfterFetch(token) {
+            case .valid(let verified): (verdict, end) = (.valid, verified.expires)
+            case .invalid: (verdict, end) = (.invalid, nil)
+            case .needsKeys, .unavailable: (verdict, end) = (.unavailable, nil)
+            }
+        } else {
+            (verdict, end) = (.missing, nil)
+        }
+        figures.count(verdict)
+        guard mode == .enforced else { return .served(until: nil) }
+        return verdict == .valid ? .served(until: end) : .refused(verdict)
+    }
+
+    /// Whether a request is served, as ``admissionAtOnce(of:)``.
+    package func admitsAtOnce(_ token: String?) -> Bool { admissionAtOnce(of: token) != nil }
 
     /// Verifies and counts the token of a request.
     ///
     /// - Returns: why the request is refused; nil if it is served.
     package func refusal(of token: String?) async -> Verdict? {
-        guard mode != .off else { return nil }
-        let verdict: Verdict
-        if let token {
-            verdict =
-                switch await verifier.verifyAfterFetch(token) {
-                case .valid: .valid
-                case .invalid: .invalid
-                case .needsKeys, .unavailable: .unavailable
-                }
-        } else {
-            verdict = .missing
-        }
-        figures.count(verdict)
-        return mode == .enforced && verdict != .valid ? verdict : nil
+        if case .refused(let verdict) = await admission(of: token) { verdict } else { nil }
     }
 }
 

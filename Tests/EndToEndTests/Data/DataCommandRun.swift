@@ -12,9 +12,12 @@ struct DataCommandRun: Sendable {
     var json: JSON? { try? JSON(parsing: output) }
 
     /// Runs a command in the directory and waits for its end.
-    /// - Parameter command: what stands before the arguments.
+    /// - Parameters:
+    ///   - command: what stands before the arguments.
+    ///   - killTime: when the command is killed, if it hasn't ended.
     static func run(
-        _ arguments: [String], in directory: HostDirectory, input: String? = nil, command: String? = "data"
+        _ arguments: [String], in directory: HostDirectory, input: String? = nil, command: String? = "data",
+        killedAfter killTime: TimeInterval? = nil
     ) async throws -> DataCommandRun {
         // Waiting blocks, which tasks must not.
         try await NIOThreadPool.singleton.runIfActive {
@@ -31,6 +34,10 @@ struct DataCommandRun: Sendable {
             process.standardOutput = FileHandle(forWritingAtPath: name + ".out")
             process.standardError = FileHandle(forWritingAtPath: name + ".err")
             try process.start()
+            if let killTime {
+                Thread.sleep(forTimeInterval: killTime)
+                if !process.hasEnded { kill(process.processIdentifier, SIGKILL) }
+            }
             process.waitUntilExit()
             func text(_ suffix: String) -> String {
                 defer { try? FileManager.default.removeItem(atPath: name + suffix) }

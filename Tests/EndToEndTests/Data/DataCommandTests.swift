@@ -17,7 +17,7 @@ import Testing
         """
 
     /// An export's documents without their times.
-    private func documents(_ export: String) -> [String] {
+    static func documents(_ export: String) -> [String] {
         export.split(separator: "\n").filter { $0.contains(#""path""#) }.map { line in
             let path = line.prefix { $0 != "," }
             let fields = line.range(of: #""fields":"#).map { line[$0.lowerBound...] } ?? ""
@@ -25,39 +25,39 @@ import Testing
         }
     }
 
-    private func fill(_ host: RunningHost) async throws {
-        for i in 1...3 { try await host.put("people/u\(i)", Self.rich) }
+    static func fill(_ host: RunningHost) async throws {
+        for i in 1...3 { try await host.put("people/u\(i)", rich) }
         try await host.put("people/u1/orders/o1", #"{"n":{"integerValue":"1"}}"#)
         try await host.put("other/x", #"{"n":{"integerValue":"2"}}"#)
     }
 
     @Test func exportsAndImportsAreTheSameWithAndWithoutAHost() async throws {
         try await RunningHost.serving { host in
-            try await fill(host)
+            try await Self.fill(host)
             let online = try await host.data("export")
             #expect(online.status == 0)
-            let whole = documents(online.output)
+            let whole = Self.documents(online.output)
             #expect(whole.count == 5)
             #expect(online.output.split(separator: "\n").last == #"{"count":5,"users":0}"#)
             #expect(whole.contains { $0.contains(Self.rich) })
             let some = try await host.data("export", "--collection", "people/u1/orders", "--collection", "other")
-            #expect(documents(some.output).count == 2)
+            #expect(Self.documents(some.output).count == 2)
 
             #expect(try await host.data("clear").status == 64)
             #expect(try await host.data("clear", "--yes", "--json").json?["documents"]?.integer == 5)
             let imported = try await host.data("import", "-", "--json", input: online.output)
             #expect(imported.json?["documents"]?.integer == 5)
-            #expect(documents(try await host.data("export").output) == whole)
+            #expect(Self.documents(try await host.data("export").output) == whole)
             #expect(try await host.data("check", "--json").json?["problems"]?.integer == 0)
 
             try await host.kill()
             // The dead host's socket still exists, and no process listens on it.
-            #expect(documents(try await host.data("export").output) == whole)
+            #expect(Self.documents(try await host.data("export").output) == whole)
             try host.directory.write(
                 online.output.replacingOccurrences(of: "demo-shop", with: "demo-old"), to: "extra.jsonl")
             #expect(try await host.data("import", "extra.jsonl", "--clear").status == 0)
             // References into the exported project lead into this one.
-            #expect(documents(try await host.data("export").output) == whole)
+            #expect(Self.documents(try await host.data("export").output) == whole)
             #expect(try await host.data("check").status == 0)
             #expect(try await host.data("compact", "--full").status == 0)
         }
@@ -65,7 +65,7 @@ import Testing
 
     @Test(.enabled(if: HostDirectory.hasSQLite)) func aBackupOfTheRunningHostIsRestoredWhereItIsStopped() async throws {
         try await RunningHost.serving { host in
-            try await fill(host)
+            try await Self.fill(host)
             let backup = try await host.data("backup", "b.sqlite", "--json")
             #expect(backup.json?["file"]?.text == host.directory.path + "/b.sqlite")
             #expect(FileManager.default.fileExists(atPath: host.directory.path + "/b.sqlite"))
@@ -83,10 +83,10 @@ import Testing
             let restored = try await host.data("restore", "b.sqlite", "--json")
             let aside = try #require(restored.json?["before"]?.text)
             #expect(FileManager.default.fileExists(atPath: aside))
-            #expect(documents(try await host.data("export").output) == documents(before))
+            #expect(Self.documents(try await host.data("export").output) == Self.documents(before))
             // The restored data serve.
             let again = try await RunningHost.start(in: host.directory)
-            #expect(documents(try await again.data("export").output) == documents(before))
+            #expect(Self.documents(try await again.data("export").output) == Self.documents(before))
             #expect(try await again.data("check").status == 0)
             try await again.kill()
             try Data("no backup".utf8).write(to: URL(fileURLWithPath: host.directory.path + "/b.sqlite"))
@@ -100,7 +100,7 @@ import Testing
 
     @Test func aWrongImportNamesLineAndField() async throws {
         try await RunningHost.serving { host in
-            try await fill(host)
+            try await Self.fill(host)
             let export = try await host.data("export").output
             let wrong = export.replacingOccurrences(of: #"{"integerValue":"1"}"#, with: #"{"integerValue":"one"}"#)
             let refused = try await host.data("import", "--json", input: wrong)
@@ -113,7 +113,7 @@ import Testing
             #expect(try await host.data("import", input: #"{"users":[]}"#).errors.contains("not an export"))
             // A file that isn't an export deletes nothing.
             #expect(try await host.data("import", "--clear", input: #"{"users":[]}"#).status == 1)
-            #expect(documents(try await host.data("export").output) == documents(export))
+            #expect(Self.documents(try await host.data("export").output) == Self.documents(export))
         }
     }
 
@@ -147,9 +147,9 @@ import Testing
         try directory.configure([.fixture])
         let data = directory.path + "/" + String(repeating: "long/", count: 30) + "data"
         let host = try await RunningHost.start(in: directory, arguments: ["--data", data])
-        try await fill(host)
+        try await Self.fill(host)
         let export = try await host.data("export", "--data", data)
-        #expect(documents(export.output).count == 5)
+        #expect(Self.documents(export.output).count == 5)
         #expect(try await host.data("restore", "none", "--data", data).errors.contains("stop it"))
         for name in ["documents.sqlite", "documents.sqlite-wal", "documents.sqlite.unfinished"] {
             let over = try await host.data("export", data + "/" + name, "--replace", "--data", data)
@@ -160,7 +160,7 @@ import Testing
         host.process.send(SIGTERM)
         #expect(try await host.process.end() == 0)
         #expect(!FileManager.default.fileExists(atPath: data + "/control.sock"))
-        #expect(documents(try await host.data("export", "--data", data).output).count == 5)
+        #expect(Self.documents(try await host.data("export", "--data", data).output).count == 5)
         let missing = try await host.data("check", "--data", directory.path + "/missing")
         #expect(missing.status == 1)
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/missing"))

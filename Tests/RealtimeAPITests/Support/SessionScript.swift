@@ -67,6 +67,7 @@ struct SessionScript {
         case .authorize(let id, let listens, let principal): "authorize \(id) \(listens) as \(name(principal))"
         case .setReading(let isReading): isReading ? "read" : "pause"
         case .setTokenEnd(let time): time.map { "token ends \($0)" } ?? "token ends never"
+        case .setAppTokenEnd(let time): time.map { "app token ends \($0)" } ?? "app token ends never"
         case .retry(let id, let pause): "retry \(id) within \(pause)"
         case .close: "close"
         case .closeLater: "close later"

@@ -40,6 +40,12 @@ final class TestPort: Sendable {
             parts, group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0, grace: .milliseconds(100))
     }
 
+    /// An app's token is the seconds until it ends.
+    static let verifyApp: RealtimeCredentials.AppVerification = { token, completion in
+        let seconds = token.flatMap { Int64($0) }
+        completion(seconds.map { .admitted(until: 1_700_000_000 + $0) } ?? .refused)
+    }
+
     /// Runs a body with a port, and stops the port.
     static func run(
         rules: InMemoryRules = .open, _ change: (inout RealtimeParts) -> Void = { _ in },

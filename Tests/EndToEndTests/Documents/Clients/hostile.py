@@ -1,15 +1,17 @@
 """What a hostile client can send, and that a well-behaved one doesn't notice.
 
-hostile.py PORT PROJECT [--pid PID] [--scale N] [--seed N] [--only NAME,…]
+hostile.py PORT PROJECT [--database PORT] [--pid PID] [--scale N] [--seed N] [--only NAME,…]
 
-PORT is the firestore port, PID the host's process. Beside each attack, a client commits and reads ten times a second; after
-it the process must run, be idle, have as many descriptors as before, and within the bounds of memory in hostile_wire.Host.
+PORT is the firestore port; with --database, that port is attacked instead. PID is the host's process. Beside each attack, a
+client commits and reads ten times a second; after it the process must run, be idle, have as many descriptors as before, and be
+within the bounds of memory in hostile_wire.Host.
 """
 import argparse
 import random
 import sys
 import time
 
+from hostile_database import Database
 from hostile_grpc import GRPC
 from hostile_http1 import HTTP1
 from hostile_http2 import HTTP2
@@ -18,6 +20,7 @@ from hostile_wire import Host
 arguments = argparse.ArgumentParser()
 arguments.add_argument("port", type=int)
 arguments.add_argument("project")
+arguments.add_argument("--database", type=int)
 arguments.add_argument("--pid", type=int)
 arguments.add_argument("--scale", type=int, default=1)
 arguments.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
@@ -25,7 +28,12 @@ arguments.add_argument("--only")
 arguments = arguments.parse_args()
 print(f"the seed is {arguments.seed}", flush=True)
 host = Host(arguments.port, arguments.project, arguments.pid)
-attacks = [attack for kind in (HTTP2, GRPC, HTTP1) for attack in kind(host, arguments.scale, random.Random(arguments.seed)).attacks]
+if arguments.database:
+    kinds = [Database(host, arguments.database, arguments.scale, random.Random(arguments.seed))]
+    host.others = [kinds[0].beat]
+else:
+    kinds = [kind(host, arguments.scale, random.Random(arguments.seed)) for kind in (HTTP2, GRPC, HTTP1)]
+attacks = [attack for kind in kinds for attack in kind.attacks]
 only = arguments.only.split(",") if arguments.only else None
 for attack in attacks:
     if only and attack.__name__ not in only:

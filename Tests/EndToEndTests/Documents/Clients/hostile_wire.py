@@ -150,6 +150,8 @@ class Host:
         self.root = f"projects/{project}/databases/(default)/documents"
         self.database = f"projects/{project}/databases/(default)"
         self.failures = 0
+        # What beats besides.
+        self.others = []
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
         self.metadata = [("authorization", "Bearer owner")]
         self.stopped = threading.Event()
@@ -214,6 +216,8 @@ class Host:
         found = self.call("GetDocument", types.GetDocumentRequest.pb()(name=name), types.Document.pb().FromString)
         if found.fields["n"].integer_value != self.beats:
             self.fail(f"{found.fields['n'].integer_value} was read, {self.beats} was written")
+        for other in self.others:
+            other(self.beats)
 
     def live(self):
         while not self.stopped.wait(0.1):

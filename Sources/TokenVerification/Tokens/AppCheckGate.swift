@@ -81,7 +81,7 @@ package final class AppCheckFigures: Sendable {
     private let missing = Atomic(0)
     private let unavailable = Atomic(0)
 
-    /// - Parameter service: `functions`, `firestore` or `auth`.
+    /// - Parameter service: `functions`, `firestore`, `database` or `auth`.
     package init(service: String) { self.service = service }
 
     package func count(_ verdict: AppCheckGate.Verdict) {

@@ -142,7 +142,7 @@ final class OutgoingMessages {
 
     /// A part of the value was read.
     ///
-    /// - Returns: false if there is no more, although a part of the message is sent already.
+    /// - Returns: false if reading has failed. A part of the message is sent already, so its connection must end.
     func received(_ part: Result<[UInt8]?, RealtimeServiceError>, for connection: RealtimeConnection) -> Bool {
         guard var open = value, let transport else { return true }
         open.isReading = false

@@ -205,7 +205,9 @@ final class HubThread: @unchecked Sendable {
         }
     }
 
-    /// Why there is no place for a listener's window; nil if there is. Clients have their answer before it is counted.
+    /// Checks a listener's window against the limits, before the client has its answer.
+    ///
+    /// - Returns: the limit that the window exceeds; nil if it exceeds none.
     private func refusal(of core: ListenerCore, _ matches: [RealtimeIndexEntry]?) -> RealtimeFailure? {
         guard let query = core.query, let matches,
             trees[core.namespace]?.place(core.path)?.current(query) == nil

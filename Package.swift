@@ -973,8 +973,8 @@ let package = Package(
         .testTarget(
             name: "ControlAPITests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
-                "UserStore",
+                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "EmbeddedStorage", "CommitPipeline",
+                "DocumentStore", "UserStore", "DataDirectory",
                 "RealtimeModel", "RealtimeStore", "HostConfiguration", "ControlProtocol", "ControlAPI", "TestSupport",
                 "RealtimeTesting",
                 .product(name: "Logging", package: "swift-log"),

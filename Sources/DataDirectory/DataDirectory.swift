@@ -75,6 +75,11 @@ package final class DataDirectory: Sendable {
         return directory
     }
 
+    /// Whether a directory is a host's data directory, in use or not.
+    package static func isOne(_ path: String) -> Bool {
+        FileStatus(path + "/lock") != nil && FileStatus(path + "/version") != nil
+    }
+
     /// The path of a file or directory in the data directory.
     package func file(_ name: String) -> String { path + "/" + name }
 

@@ -222,7 +222,6 @@ final class DeliveryQueue: Sendable {
         switch end {
         case .succeeded: write(.succeeded, lease, attempt)
         case .completed:
-            if let failure = attempt.execution.failure { logOvertaken(DeliveryFailure(failure), attempt) }
             perform { state, now in
                 state.counters.note(.succeeded)
                 return state.machine.ended(event, now: now)
@@ -289,14 +288,11 @@ final class DeliveryQueue: Sendable {
     private func logOvertaken(_ outcome: DeliveryOutcome, _ attempt: Attempt) {
         switch outcome {
         case .succeeded: break
-        case .retry(_, let failure), .dropped(let failure), .dead(let failure): logOvertaken(failure, attempt)
+        case .retry(_, let failure), .dropped(let failure), .dead(let failure):
+            logger.warning(
+                "an event's handler failed after its delivery was over",
+                metadata: attempt.metadata.merging(["error": "\(failure.message)"]) { $1 })
         }
-    }
-
-    private func logOvertaken(_ failure: DeliveryFailure, _ attempt: Attempt) {
-        logger.warning(
-            "an event's handler failed after its delivery was over",
-            metadata: attempt.metadata.merging(["error": "\(failure.message)"]) { $1 })
     }
 
     /// The only line about a failed attempt: the worker logs none.

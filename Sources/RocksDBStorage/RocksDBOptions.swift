@@ -25,7 +25,10 @@ struct RocksDBOptions: ~Copyable {
             try calling(directory) { rocksdb_get_options_from_string(base, Self.text, options, $0) }
         } catch {
             rocksdb_options_destroy(options)
-            throw error
+            throw StorageError(
+                .unavailable,
+                "the installed RocksDB can't keep the store \(directory) as this program does, which needs version 7.8 or one "
+                    + "that knows its options (\(error.message))")
         }
         rocksdb_options_set_create_if_missing(options, creating ? 1 : 0)
         rocksdb_options_set_error_if_exists(options, creating ? 1 : 0)

@@ -41,6 +41,15 @@ package enum DocumentRequest: Hashable, Sendable {
     /// Commits a transaction that has read or changed more than documents.
     case commitAll(
         TransactionChanges, [Write], transaction: TransactionID, completing: [UInt8]?, effects: [Effect] = [])
+
+    /// The function's response, if the request commits the handler's work as a whole. Once that is committed, the host ends
+    /// the invocation with it: no ``Frame/Kind/result`` follows.
+    package var completing: [UInt8]? {
+        switch self {
+        case .commit(_, _, let response, _), .commitAll(_, _, _, let response, _): response
+        default: nil
+        }
+    }
 }
 
 /// The read that begins a transaction.

@@ -37,7 +37,8 @@ package struct Frame {
 
         /// The worker is ready: the protocol version (2 bytes).
         case ready = 16
-        /// The handler's result, which ends the invocation.
+        /// The handler's result, which ends the invocation, unless a commit has ended it:
+        /// ``DocumentRequest/completing``.
         case result = 17
         /// The handler's failure, which ends the invocation: an ``InvocationFailure``.
         case failure = 18

@@ -218,6 +218,12 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         return .failure(.internal)
     }
 
+    /// The handler's work is committed, and its response with it. The handler has nothing left to do, so neither the client
+    /// nor the next invocation waits for its end.
+    func committed(_ invocation: Invocation, _ response: [UInt8]) {
+        end(invocation, bounded(ByteBuffer(bytes: response), of: invocation))
+    }
+
     private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         lastEnd = loop.eventLoop.now
         invocation.end(outcome)

@@ -1,3 +1,5 @@
+import DataDirectory
+import EmbeddedStorage
 import TestSupport
 import SQLiteStorage
 import StorageEngine
@@ -161,6 +163,36 @@ struct DataServiceTests {
         _ = try await service.perform(request, input: Pieces()) { _ in }
         await store.shutdown()
         try engine.close()
+    }
+
+    /// Its host would go on with the file that it has open.
+    @Test func aBackupReplacesNoStoreOfAHost() async throws {
+        let temporary = try TemporaryDirectory()
+        let other = try DataDirectory.open(temporary.file("other"))
+        let store = try EmbeddedStore(in: other.path).open()
+        try store.write { try $0.put(.documents, [1], [1]) }
+        let own = try SQLiteEngine(file: temporary.file("own.sqlite"))
+        let documents = try DocumentStore(engine: own, now: Timestamp.wallClock)
+        try documents.start()
+        let service = DataService(documents, database: DatabaseID(project: "p"))
+        func backUp(_ file: String) async throws {
+            _ = try await service.perform(.backUp(file: file, replacing: true), input: Pieces()) { _ in }
+        }
+        let place = other.file("documents.sqlite")
+        let error = await #expect(throws: DocumentError.self) { try await backUp(place) }
+        #expect(
+            error?.message
+                == "\(place) is the store of the data directory \(other.path); name a place elsewhere for the backup")
+        // That host may have ended, too.
+        try store.close()
+        other.close()
+        await #expect(throws: DocumentError.self) { try await backUp(place) }
+        let again = try EmbeddedStore(in: other.path).open()
+        #expect(try again.makeReadSession().read { try $0.get(.documents, [1]) } == [1])
+        try again.close()
+        for _ in 0..<2 { try await backUp(other.file("backup.sqlite")) }
+        await documents.shutdown()
+        try own.close()
     }
 
     @Test func anEngineWithoutAFileIsReported() async throws {

@@ -120,22 +120,6 @@ import WorkerTesting
         }
     }
 
-    /// An error after the commit that ended the delivery changes nothing, and is logged.
-    @Test func whatFailsAfterItsDeliveryIsDoneIsKnown() async throws {
-        try await with(1) { ring, attempts in
-            let invocation = try #require(ring.next())
-            invocation.request(.commit([], transaction: nil, completing: [], effects: []))
-            ring.run()
-            try #require(ring.documents.next()).answer(
-                .committed(CommitResult(commitTime: Timestamp(seconds: 1, nanoseconds: 0), writeResults: [])))
-            ring.run()
-            invocation.fail(.internal, "too late")
-            ring.run()
-            #expect(attempts[0].ends == [.completed])
-            #expect(attempts[0].executions.first?.failure?.message == "too late")
-        }
-    }
-
     @Test func aPermanentFailureEndsAllAttempts() async throws {
         try await with(1) { ring, attempts in
             try #require(ring.next()).fail(.internal, "no customer", isPermanent: true)
@@ -223,15 +207,19 @@ import WorkerTesting
         }
     }
 
-    /// The commit that ends a delivery counts, even if the process is lost before it has said so.
-    @Test func aDeliveryThatItsHandlerHasEndedIsCompleted() async throws {
+    /// The commit that ends a delivery counts, even if the process is lost before it is answered.
+    @Test(arguments: [false, true]) func aDeliveryThatItsHandlerHasEndedIsCompleted(isLost: Bool) async throws {
         try await with(1) { ring, attempts in
             let invocation = try #require(ring.next())
             invocation.request(.commit([], transaction: nil, completing: [], effects: []))
             ring.run()
-            try #require(ring.documents.next()).answer(
+            let commit = try #require(ring.documents.next())
+            if isLost { try #require(ring.worker).closeLink() }
+            ring.run()
+            commit.answer(
                 .committed(CommitResult(commitTime: Timestamp(seconds: 1, nanoseconds: 0), writeResults: [])))
             ring.run()
+            #expect(attempts[0].ends == (isLost ? [] : [.completed]))
             try #require(ring.worker).crash(signal: 9)
             ring.run()
             #expect(attempts[0].ends == [.completed])

@@ -19,7 +19,7 @@ final class InvocationRing {
         budget: FunctionBudget? = nil, rateLimits: [RateLimitManifest] = [], timeoutSeconds: Int = 10,
         maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10, recordsAllCalls: Bool = true,
         trigger: TriggerManifest = .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)),
-        secrets: [String: String] = [:], recordCalls: CallRecorder? = nil
+        secrets: [String: String] = [:], responseBody: Int = Frame.maxAnswer, recordCalls: CallRecorder? = nil
     ) {
         processes = ScriptedProcesses(loop: eventLoop)
         services = InvocationServices(
@@ -32,13 +32,15 @@ final class InvocationRing {
             ingress: "all", invoker: [], isTransactional: false,
             trigger: trigger)
         let time = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
+        var workerLimits = WorkerLimits(memory: 1 << 28)
+        workerLimits.responseBody = responseBody
         let pool = WorkerPool(
             name: "f",
             limits: .init(
                 concurrency: concurrency, minInstances: 0, maxInstances: maxInstances, queue: queue, maxStarting: 1),
             launch: WorkerLaunch(
                 executable: "/nowhere", environment: [:], params: ParamValues(function: "f", secrets: secrets),
-                limits: WorkerLimits(memory: 1 << 28)),
+                limits: workerLimits),
             services: services, processes: processes, loops: [loop])
         function = ServedFunction(
             manifest: manifest, pool: pool,

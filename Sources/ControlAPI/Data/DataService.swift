@@ -1,5 +1,8 @@
 import CommitPipeline
 package import ControlProtocol
+import DataDirectory
+import EmbeddedStorage
+import Foundation
 package import StorageEngine
 package import DocumentModel
 package import DocumentStore
@@ -76,12 +79,22 @@ package struct DataService: Sendable {
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let engine = try embeddedEngine()
+        if replacing { try checkReplaceable(file) }
         let bytes = try await WorkPipe<DataEvent>.run("data.backup", until: cancellation) { send in
             try engine.copy(to: file, replacing: replacing) { try send(DataEvent($0)) }
         } receive: {
             try await onEvent($0)
         }
         return DataOutcome(["bytes": bytes])
+    }
+
+    /// A host that serves the store there would go on with the files that it has open, and lose what it commits to them.
+    private func checkReplaceable(_ file: String) throws {
+        let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        guard DataDirectory.isOne(directory), EmbeddedStore(in: directory).isPart(file) else { return }
+        throw StorageError(
+            .unavailable,
+            "\(file) is the store of the data directory \(directory); name a place elsewhere for the backup")
     }
 
     private func export(

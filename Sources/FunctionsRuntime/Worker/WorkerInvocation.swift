@@ -13,6 +13,8 @@ final class WorkerInvocation: HandlerResultReceiver {
         var nextOperation: UInt32 = 0
         /// Whether an earlier call may have done its work.
         var hasKey = false
+        /// Whether the host has ended the invocation, with the response that was committed.
+        var isCommitted = false
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
     }
 
@@ -112,9 +114,14 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     func send(_ head: HTTPAnswerHead) { response.send(head) }
 
-    func end(_ body: [UInt8]) { response.end(body) }
+    func end(_ body: [UInt8]) { if !isCommitted { response.end(body) } }
 
-    func fail(_ failure: InvocationFailure, _ error: any Error) { response.fail(failure) }
+    func fail(_ failure: InvocationFailure, _ error: any Error) { if !isCommitted { response.fail(failure) } }
+
+    private var isCommitted: Bool { state.withLock { $0.isCommitted } }
+
+    /// The handler's work as a whole is committed.
+    func committed() { state.withLock { $0.isCommitted = true } }
 
     // MARK: Responses that the handler waits for
 
@@ -164,7 +171,11 @@ struct LinkTransport: DocumentTransport {
         } catch {
             throw DocumentError(.internal, "the host's response to a document operation is malformed: \(error)")
         }
-        if case .failed(let error) = response { throw error }
+        switch response {
+        case .failed(let error): throw error
+        case .committed where request.completing != nil: invocation.committed()
+        default: break
+        }
         return response
     }
 }

@@ -53,8 +53,8 @@ struct DocumentWork: Equatable {
         /// Nil if the operation doesn't change it.
         var holdsClaim: Bool?
         var beginsObservation = false
-        /// Whether the handler's work as a whole is committed.
-        var endsDelivery = false
+        /// The handler's response, if its work as a whole is committed.
+        var response: [UInt8]?
         /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
         var isKeyReused = false
     }
@@ -63,8 +63,8 @@ struct DocumentWork: Equatable {
 extension DocumentWork.Result {
     /// - Parameters:
     ///   - endsTransaction: Whether the request ends its transaction if it succeeds.
-    ///   - isCompleting: Whether the request commits the handler's work as a whole.
-    init(_ response: DocumentResponse, endsTransaction: Bool, isCompleting: Bool) {
+    ///   - completing: The handler's response, if the request commits its work as a whole.
+    init(_ response: DocumentResponse, endsTransaction: Bool, completing: [UInt8]?) {
         switch response {
         case .began: transactions = .began
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
@@ -74,7 +74,7 @@ extension DocumentWork.Result {
             break
         }
         switch response {
-        case .committed: endsDelivery = isCompleting
+        case .committed: self.response = completing
         case .keyReused: isKeyReused = true
         case .claimed: holdsClaim = true
         case .database(.observing): beginsObservation = true
@@ -89,13 +89,6 @@ extension DocumentRequest {
         switch self {
         case .commit(_, let transaction, _, _): transaction != nil
         case .commitAll, .rollback: true
-        default: false
-        }
-    }
-
-    var isCompleting: Bool {
-        switch self {
-        case .commit(_, _, .some, _), .commitAll(_, _, _, .some, _): true
         default: false
         }
     }

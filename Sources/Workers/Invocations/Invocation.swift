@@ -364,13 +364,13 @@ extension Invocation {
         request.perform(on: pool.services.backends, in: context) {
             [
                 eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
-                isCompleting = request.isCompleting
+                completing = request.completing
             ] response in
             // Encoded on the store's thread, because the loop has connections to serve; on the loop only for the few small
             // documents that the store answers with at once.
             let bytes = operation.answer(response)
             let result = DocumentWork.Result(
-                response, endsTransaction: endsTransaction, isCompleting: isCompleting)
+                response, endsTransaction: endsTransaction, completing: completing)
             eventLoop.execute {
                 respond(bytes)
                 if bytes != nil { this.value.performed(result) }
@@ -379,9 +379,12 @@ extension Invocation {
     }
 
     private func performed(_ result: DocumentWork.Result) {
-        // Even if its process was lost meanwhile: the commit counts.
-        if result.endsDelivery { delivery?.isDone = true }
         documents.end(result)
+        if let response = result.response {
+            // Even if its process was lost meanwhile: the commit counts.
+            delivery?.isDone = true
+            link?.committed(self, response)
+        }
         guard isWanted else {
             // The handler can't use it any more, and it would hold up others.
             if result.transactions == .began { releaseDocuments() }

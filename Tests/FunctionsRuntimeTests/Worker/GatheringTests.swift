@@ -6,56 +6,29 @@ import WorkerProtocol
 
 @testable import FunctionsRuntime
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// How the parts of a streamed body become frames.
 @Suite(.endsHangs) struct GatheringTests {
     /// A response and the host's end of its link.
     private final class Link {
         let response: ResponseStream
-        private let host: Int32
-        private let link: Int32
-        private var parser = FrameParser()
+        private let pair: WorkerLinkPair
 
         init() throws {
-            var pair: [Int32] = [0, 0]
-            #if os(Linux)
-                let type = Int32(SOCK_STREAM.rawValue)
-            #else
-                let type = SOCK_STREAM
-            #endif
-            try #require(socketpair(AF_UNIX, type, 0, &pair) == 0)
-            (host, link) = (pair[0], pair[1])
-            response = ResponseStream(of: 7, to: LinkWriter(descriptor: link))
+            pair = try WorkerLinkPair()
+            response = ResponseStream(of: 7, to: pair.writer)
         }
-
-        deinit { for descriptor in [host, link] { close(descriptor) } }
 
         /// The frames that have arrived: a chunk's text, and the text of the end after `=` or `!`.
         func frames() throws -> [String] {
-            var all: [String] = []
-            var bytes = ByteBuffer()
-            while bytes.writeWithUnsafeMutableBytes(
-                minimumWritableBytes: 1 << 16,
-                { max(0, recv(host, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))) }
-            ) > 0 {}
-            parser.append(&bytes)
-            while let frame = try parser.next() {
+            try pair.frames().map { frame in
                 #expect(frame.invocation == 7)
-                switch frame.kind {
-                case .chunk: all.append(String(buffer: frame.payload))
-                case .result: all.append("=" + String(buffer: frame.payload))
-                case .failure: all.append("!")
-                default: all.append("\(frame.kind)")
+                return switch frame.kind {
+                case .chunk: String(buffer: frame.payload)
+                case .result: "=" + String(buffer: frame.payload)
+                case .failure: "!"
+                default: "\(frame.kind)"
                 }
             }
-            return all
         }
 
         func take(_ bytes: Int) {

@@ -22,16 +22,8 @@ import WorkerProtocol
     private static var atOnce: Int { size * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
     @Test func operationsWaitUnencodedWhileTheHostDoesNotRead() async throws {
-        var pair: [Int32] = [0, 0]
-        #if os(Linux)
-            let type = Int32(SOCK_STREAM.rawValue)
-        #else
-            let type = SOCK_STREAM
-        #endif
-        try #require(socketpair(AF_UNIX, type, 0, &pair) == 0)
-        let (host, link) = (pair[0], pair[1])
-        defer { for descriptor in [host, link] { close(descriptor) } }
-        let writer = LinkWriter(descriptor: link)
+        let pair = try WorkerLinkPair()
+        let (host, writer) = (pair.host, pair.writer)
         let most = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<Self.count {
                 group.addTask {
@@ -51,6 +43,7 @@ import WorkerProtocol
         }
         #expect(most < LinkWriter.maxUnsent + Self.atOnce)
         #expect(writer.unsentBytes == 0)
+        withExtendedLifetime(pair) {}
     }
 
     /// Reads all frames.

@@ -33,35 +33,13 @@ struct DatabaseCopyBenchmark: Benchmark {
         _ command: String, _ file: URL, _ bytes: Int, _ host: HostProcess, in directory: URL,
         _ section: inout Section
     ) async throws {
-        let before = try host.child.tree.residentBytes()
-        let watch = Task { try await host.child.tree.peakResidentBytes() }
-        defer { watch.cancel() }
-        let start = ContinuousClock.now
-        let child = try ChildProcess(
-            host.program,
-            [
-                "data", command, file.path, "--config", directory.appendingPathComponent("functions.json").path,
-                "--database", RealtimeREST.namespace,
-            ], log: directory.appendingPathComponent("\(command).log"))
-        var peak = 0
-        while child.isRunning {
-            // It may end meanwhile.
-            peak = max(peak, (try? child.tree.residentBytes()) ?? 0)
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        let seconds = (ContinuousClock.now - start).seconds
-        guard child.output.contains("\(command)ed ") else {
-            throw LoadError("\(command): \(child.output.suffix(500))")
-        }
-        watch.cancel()
+        let copy = try await DataCopy(
+            command, file, ["--database", RealtimeREST.namespace], of: host, in: directory)
         section.add(
             Row(
-                "\(command): bytes a second", .bytes(Int(Double(bytes) / seconds)), aim: .atLeast(.bytes(20_000_000))))
-        section.add(Row("\(command): memory of the command", .bytes(peak), aim: .atMost(.bytes(100_000_000))))
-        section.add(
-            Row(
-                "\(command): memory of the host, growth", .bytes(max(0, try await watch.value - before)),
-                aim: .atMost(.bytes(100_000_000))))
+                "\(command): bytes a second", .bytes(Int(Double(bytes) / copy.seconds)),
+                aim: .atLeast(.bytes(20_000_000))))
+        copy.addMemory(command, to: &section)
     }
 
     /// - Returns: its length.

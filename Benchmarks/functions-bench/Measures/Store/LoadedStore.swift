@@ -54,11 +54,14 @@ final class LoadedStore: Sendable {
     private var groups: Int { size / Self.results }
     private var categories: Int { groups / Self.colors }
 
-    private func fields(_ number: Int) -> [String: Value] {
+    /// Two of the fields differ between changes.
+    func fields(_ number: Int, change: Int = 0) -> [String: Value] {
         [
             "number": .integer(Int64(number)), "name": .string("Cup \(number)"), "stock": .integer(1000),
             "group": .integer(Int64(number % groups)), "category": .integer(Int64(number % categories)),
             "color": .string("color-\(number / categories % Self.colors)"),
+            "sold": .integer(Int64(change)),
+            "changedTime": .timestamp(Timestamp(microseconds: 1_767_323_045_678_901 + Int64(change))),
         ]
     }
 

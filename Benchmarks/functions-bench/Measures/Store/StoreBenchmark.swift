@@ -47,7 +47,11 @@ struct StoreBenchmark: Benchmark {
                 }
             }
             do { try await aggregateAll(stores, &section) } catch { section.fail("aggregation of all: \(error)") }
-            for store in stores { try await store.close() }
+            for store in stores {
+                try await store.close()
+                let bytes = try DiskSpace.bytes(below: URL(fileURLWithPath: store.file))
+                section.add(Row("disk for \(Self.text(store.size))", .bytes(bytes)))
+            }
             if let largest = stores.last { await measureMemory(largest, directory, &section) }
         } catch {
             for store in stores { try? await store.close() }
@@ -72,6 +76,12 @@ struct StoreBenchmark: Benchmark {
                     Write(
                         path: try loaded.path(number),
                         operation: .update(["stock": .integer(Int64(count))], mask: [stock]))
+                ])
+            },
+            Operation(name: "commit that changes 2 of 8 fields", clients: 64) { loaded, client, count in
+                let number = Int.random(in: 0..<loaded.size / 64) * 64 + client
+                _ = try await loaded.store.commit([
+                    Write(path: try loaded.path(number), operation: .set(loaded.fields(number, change: count)))
                 ])
             },
         ]

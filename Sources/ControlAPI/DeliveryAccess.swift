@@ -1,10 +1,7 @@
 import EventDispatch
 package import ControlProtocol
-import DataDirectory
 import DocumentModel
 import DocumentStore
-import EmbeddedStorage
-import StorageEngine
 package import HostConfiguration
 
 /// Runs delivery commands: through the host that runs on the data directory. Commands that only read use the store
@@ -71,28 +68,10 @@ package struct DeliveryAccess: Sendable {
     private func read<Answer: Decodable>(
         _ request: ControlRequest, offline: (DeliveryService) async throws -> Answer
     ) async throws -> Answer {
-        do {
-            return try await host.ask(request, as: Answer.self)
-        } catch let error as NoRunningHost {
-            guard FileStatus(configuration.data + "/version") != nil else { throw error }
-        }
-        let owned = try DataDirectory.open(configuration.data)
-        defer { owned.close() }
-        let engine = try EmbeddedStore(in: owned.path, engine: configuration.store.engine).open()
-        let store = try DocumentStore(
-            engine: engine, now: Timestamp.wallClock, commits: configuration.store.commitConfiguration)
-        try store.start()
-        do {
-            let service = DeliveryService(
-                store, database: DatabaseID(project: configuration.project), now: Timestamp.wallClock)
-            let answer = try await offline(service)
-            await store.shutdown()
-            try engine.close()
-            return answer
-        } catch {
-            await store.shutdown()
-            try? engine.close()
-            throw error
+        try await StoppedStore.answer(request, configuration) { store in
+            try await offline(
+                DeliveryService(
+                    store, database: DatabaseID(project: configuration.project), now: Timestamp.wallClock))
         }
     }
 }

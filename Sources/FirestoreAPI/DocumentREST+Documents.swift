@@ -26,7 +26,7 @@ extension DocumentREST {
         let collection = try path.collection()
         let id = parameters["documentId"] ?? ""
         guard !id.contains("/") else { throw .invalidArgument("documentId: a document id must not contain a slash") }
-        let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
+        let document = try collection.document(id.isEmpty ? AutomaticID.make() : id)
         let fields = try self.fields(body, of: nil)
         let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
         try ClientCall.current?.hold([write])
@@ -112,11 +112,4 @@ extension Document {
         document.fields = mask.applied(to: fields)
         return document
     }
-}
-
-/// Ids in the format of Firestore's clients: 20 letters and digits.
-enum RESTAutoID {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-
-    static func make() -> String { String((0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }) }
 }

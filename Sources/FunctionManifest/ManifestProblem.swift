@@ -105,7 +105,7 @@ extension TriggerManifest {
         }
     }
 
-    var maxTimeoutSeconds: Int {
+    package var maxTimeoutSeconds: Int {
         switch self {
         case .callable, .http: 3600
         case .document, .reference, .event: 540

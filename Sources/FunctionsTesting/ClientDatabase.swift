@@ -11,7 +11,7 @@ public import StrictJSON
 ///     let status = phone.reference(withPath: "status/ada")
 ///     try await phone.onDisconnectSetValue("offline", at: status)
 ///     try await status.setValue("online")
-///     try await phone.disconnect()
+///     await phone.disconnect()
 ///     try await chat.deliverAll()        // what a trigger makes of "offline"
 ///
 /// References have what those of functions have; what a client can't do there is refused by the rules.

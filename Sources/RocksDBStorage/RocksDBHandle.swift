@@ -229,7 +229,7 @@ final class RocksDBHandle: @unchecked Sendable {
         _ directory: String, _ open: () throws(StorageError) -> OpaquePointer
     ) throws(StorageError) -> OpaquePointer {
         RocksDBFiles.unhide(in: directory)
-        try RocksDBLog.checkFiles(of: directory, with: try RocksDBLog.repair(directory))
+        try RocksDBManifest.check(directory, with: try RocksDBLog.repair(directory))
         // Out of sight, a table is one that is missing, or it is of no use.
         let ruined = try RocksDBFiles.ruinedTables(in: directory).map { directory + "/" + $0 }
         let hidden = ruined.filter { rename($0, $0 + RocksDBFiles.hidden) == 0 }

@@ -140,10 +140,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         operations.close()
         // What arrived while it was paused.
         if isPaused { readFrames() }
-        for invocation in loop.carried(by: self) {
-            if invocation.isWanted { worker.lost(invocation.executionID) }
-            invocation.linkClosed(by: worker)
-        }
+        for invocation in loop.carried(by: self) { invocation.linkClosed(by: worker) }
         worker.linkClosed()
     }
 
@@ -167,7 +164,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             let line = try LogLine(from: &payload)
             worker.log(line, execution: loop[frame.invocation]?.executionID)
         case .result:
-            if let invocation = try invocation(frame) { end(invocation, bounded(payload, of: invocation)) }
+            if let invocation = try invocation(frame) { end(invocation, invocation.bounded(payload)) }
         case .recalled:
             try invocation(frame)?.received(backWith: payload, from: worker)
         case .failure:
@@ -205,26 +202,8 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         return invocation
     }
 
-    /// The answer, unless it is larger than it may be.
-    private func bounded(_ answer: ByteBuffer, of invocation: Invocation) -> InvocationOutcome {
-        let limit = worker.limits.responseBody
-        guard answer.readableBytes > limit else { return .result(answer) }
-        worker.logger.error(
-            "an answer is larger than it may be",
-            metadata: [
-                "execution.id": "\(invocation.executionID)", "response.bytes": "\(answer.readableBytes)",
-                "limits.responseBody": "\(limit)",
-            ])
-        return .failure(.internal)
-    }
-
-    /// The handler's work is committed, and its response with it. The handler has nothing left to do, so neither the client
-    /// nor the next invocation waits for its end.
-    func committed(_ invocation: Invocation, _ response: [UInt8]) {
-        end(invocation, bounded(ByteBuffer(bytes: response), of: invocation))
-    }
-
-    private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
+    /// The handler has ended.
+    func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         lastEnd = loop.eventLoop.now
         invocation.end(outcome)
     }

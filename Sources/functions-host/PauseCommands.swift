@@ -13,12 +13,6 @@ struct PauseTarget: ParsableArguments {
     func validate() throws {
         if all, function != nil { throw ValidationError("--all applies to all functions; omit the name") }
     }
-
-    func request(_ verb: String) -> ControlRequest {
-        var request = ControlRequest("pauses", verb)
-        request.add("function", function)
-        return request
-    }
 }
 
 /// `functions-host pause [FUNCTION|--all]`
@@ -27,16 +21,18 @@ struct PauseCommand: AsyncParsableCommand {
         commandName: "pause", abstract: "Pauses a function: it gets no invocations until it is resumed.",
         discussion: """
             Running invocations finish, deliveries are kept, and callers are refused. With neither name nor --all, lists \
-            what is paused. Exit codes: 0 success, 1 failure, 3 no host is running, 64 invalid arguments.
+            what is paused. Without a running host, the pause applies from its next start. Exit codes: 0 success, \
+            1 failure, 3 there is no data directory, 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
     @OptionGroup var part: PauseTarget
 
     func run() async throws {
-        try await options.run { host, report in
+        try await options.withConfiguration { configuration, report in
+            let access = PauseAccess(configuration)
             let isQuestion = !part.all && part.function == nil
-            let listing = try await host.ask(part.request(isQuestion ? "list" : "pause"), as: PauseListing.self)
+            let listing = isQuestion ? try await access.list() : try await access.pause(part.function)
             report.answer(PauseText.lines(listing), listing)
         }
     }
@@ -48,7 +44,7 @@ struct ResumeCommand: AsyncParsableCommand {
         commandName: "resume", abstract: "Resumes a paused function, also one whose budget is used up.",
         discussion: """
             --all ends a pause of all functions; functions that were paused by name stay paused. Exit codes: 0 success, \
-            1 failure, 3 no host is running, 64 invalid arguments.
+            1 failure, 3 there is no data directory, 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -59,8 +55,8 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run { host, report in
-            let listing = try await host.ask(part.request("resume"), as: PauseListing.self)
+        try await options.withConfiguration { configuration, report in
+            let listing = try await PauseAccess(configuration).resume(part.function)
             report.answer(PauseText.lines(listing), listing)
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import CommitPipeline
 
 struct ExpirySweepTests {
-    private func entry(_ time: Int64, _ row: UInt8) -> [UInt8] { CompletionRecord.expiryKey(time, [1, row]) }
+    private func entry(_ time: Int64, _ row: UInt8) -> [UInt8] { CompletionRecord.expiries.key(time, of: [1, row]) }
 
     private func rows(_ engine: any StorageEngine) throws -> Set<UInt8> {
         try engine.makeReadSession().read { reader in
@@ -23,7 +23,7 @@ struct ExpirySweepTests {
     @Test(arguments: EngineKind.allCases) func eachSweepGoesOnWhereTheLastOneEnded(kind: EngineKind) throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
-        var sweep = ExpirySweep(.completions, kind: CompletionRecord.expiryKind)
+        var sweep = ExpirySweep(CompletionRecord.expiries)
         func store(_ times: [(row: UInt8, time: Int64)]) throws {
             try engine.write { writer in
                 for (row, time) in times {

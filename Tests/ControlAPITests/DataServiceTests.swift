@@ -175,14 +175,21 @@ struct DataServiceTests {
         let documents = try DocumentStore(engine: own, now: Timestamp.wallClock)
         try documents.start()
         let service = DataService(documents, database: DatabaseID(project: "p"))
-        func backUp(_ file: String) async throws {
-            _ = try await service.perform(.backUp(file: file, replacing: true), input: Pieces()) { _ in }
+        func backUp(_ file: String, replacing: Bool = true) async throws {
+            _ = try await service.perform(.backUp(file: file, replacing: replacing), input: Pieces()) { _ in }
         }
         let place = other.file("documents.sqlite")
         let error = await #expect(throws: DocumentError.self) { try await backUp(place) }
         #expect(
             error?.message
-                == "\(place) is the store of the data directory \(other.path); name a place elsewhere for the backup")
+                == "\(place) belongs to the store of the data directory \(other.path); name a place elsewhere for the backup"
+        )
+        // The next start would take these for its own.
+        for name in ["documents.rocksdb", "documents.rocksdb/CURRENT", "documents.sqlite.restored"] {
+            await #expect(throws: DocumentError.self, "\(name)") {
+                try await backUp(other.file(name), replacing: false)
+            }
+        }
         // That host may have ended, too.
         try store.close()
         other.close()

@@ -84,18 +84,78 @@ struct CommittedInvocationTests {
         #expect(second.heard == ["started"])
     }
 
-    @Test func theEndOfItsProcessComesFirst() throws {
+    // MARK: A lost worker
+
+    private static let key = "this Idempotency-Key was used with other data"
+
+    private static let outcomes: [(DocumentResponse, String)] = [
+        (committed, "1"), (.completed(Array("earlier".utf8)), "earlier"), (.keyReused, key),
+        (.failed(DocumentError(.aborted, "it lost")), "INTERNAL"),
+    ]
+
+    /// The client learns the outcome of its work, and not that the process was lost.
+    @Test(arguments: outcomes.indices, [false, true])
+    func theClientOfALostWorkerIsAnsweredByTheCommit(outcome: Int, isGoneFirst: Bool) throws {
+        let (response, answer) = Self.outcomes[outcome]
+        let ring = InvocationRing()
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        worker.send(Self.commit("1"), try #require(worker.takeInvocations().first))
+        let commit = try #require(ring.documents.next())
+        if isGoneFirst { worker.crash() } else { worker.closeLink() }
+        ring.run()
+        #expect(client.heard == ["started"])
+        #expect(ring.loop.isBusy)
+        #expect(ring.documents.released == [])
+        commit.answer(response)
+        ring.run()
+        #expect(client.heard.prefix(2) == ["started", "answered " + answer])
+        #expect(client.heard.count == (isGoneFirst ? 3 : 2))
+        worker.crash()
+        ring.run()
+        #expect(client.heard.count == 3 && client.heard[2].hasPrefix("ended lost"))
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test(arguments: [false, true]) func itWaitsUntilTheDeadline(isGone: Bool) throws {
+        let ring = InvocationRing(timeoutSeconds: 1)
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(Self.commit("1"), id)
+        let commit = try #require(ring.documents.next())
+        if isGone { worker.crash() } else { worker.closeLink() }
+        ring.advance(.milliseconds(1050))
+        #expect(client.heard.prefix(2) == ["started", "answered DEADLINE_EXCEEDED"])
+        #expect(client.heard.count == (isGone ? 3 : 2))
+        #expect(ring.documents.released.first == id)
+        commit.answer(Self.committed)
+        ring.run()
+        #expect(client.heard.count == (isGone ? 3 : 2))
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test func itIsAnsweredWhenTheHostStops() throws {
         let ring = InvocationRing()
         let client = try ring.admit()
         let worker = try #require(ring.processes.workers.first)
         worker.send(Self.commit("1"), try #require(worker.takeInvocations().first))
         worker.crash()
         ring.run()
-        let heard = client.heard
-        #expect(heard.count == 3)
-        ring.documents.answer(Self.committed)
+        ring.loop.failAll(.stopping)
+        #expect(client.heard.count == 3 && client.heard[2].hasPrefix("ended lost"))
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test func itEndsWithItsClient() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        worker.send(Self.commit("1"), try #require(worker.takeInvocations().first))
+        worker.closeLink()
         ring.run()
-        #expect(client.heard == heard)
+        client.invocation?.clientLeft()
+        #expect(client.heard == ["started"])
         #expect(!ring.loop.isBusy)
     }
 

@@ -11,7 +11,7 @@ struct DocumentCopyBenchmark: Benchmark {
 
     func run(in directory: URL) async throws -> Section {
         let file = directory.appendingPathComponent("products.jsonl")
-        try write(to: file)
+        try ProductExport.write(count, to: file)
         var section = Section(
             "Import and export of \(count) documents, \(MeasuredEngine.kind.rawValue)",
             notes: [
@@ -27,37 +27,9 @@ struct DocumentCopyBenchmark: Benchmark {
             }
         }
         // A header comes first, and a count last.
-        let lines = try String(contentsOf: directory.appendingPathComponent("copy.jsonl"), encoding: .utf8)
-            .utf8.count { $0 == UInt8(ascii: "\n") }
+        let lines = try ProductExport.lines(of: directory.appendingPathComponent("copy.jsonl"))
         if lines != count + 2 { section.fail("\(lines - 2) documents were exported") }
-        section.add(Row("disk", .bytes(try DiskSpace.bytes(below: directory.appendingPathComponent(".functions")))))
+        section.add(Row("disk", .bytes(try DiskSpace.bytes(below: directory.appendingPathComponent("data")))))
         return section
-    }
-
-    private func write(to file: URL) throws {
-        try Data().write(to: file)
-        let output = try FileHandle(forWritingTo: file)
-        defer { try? output.close() }
-        try output.write(
-            contentsOf: Data(
-                (#"{"format":"functions-host documents","version":1,"project":"demo-shop","database":"(default)","#
-                    + #""readTime":"2026-11-21T14:46:56.306772Z"}"# + "\n").utf8))
-        for start in stride(from: 0, to: count, by: 1000) {
-            let lines = (start..<min(start + 1000, count)).map { Self.line($0) }
-            try output.write(contentsOf: Data(lines.joined().utf8))
-        }
-        try output.write(contentsOf: Data("{\"count\":\(count)}\n".utf8))
-    }
-
-    private static func line(_ number: Int) -> String {
-        let digits = String(number)
-        let id = "product-" + String(repeating: "0", count: 12 - digits.count) + digits
-        return #"{"path":"products/\#(id)","fields":{"name":{"stringValue":"Cup \#(number)"},"#
-            + #""desc":{"stringValue":"Porcelain, 80 ml, for an espresso"},"price":{"integerValue":"\#(number % 9000)"},"#
-            + #""stock":{"integerValue":"\#(number % 1000)"},"#
-            + #""imageURL":{"stringValue":"https://shop.example/images/\#(number).jpg"},"#
-            + #""publishedTime":{"timestampValue":"2026-01-02T03:04:05.678901Z"},"#
-            + #""owner":{"stringValue":"users/seller-\#(number % 100)"},"rank":{"integerValue":"\#(number)"}}}"#
-            + "\n"
     }
 }

@@ -52,7 +52,7 @@ package struct CompletionRecord: Hashable {
         writer.write(signed: expires)
         if let answer { writer.write(blob: answer) }
         try storage.put(.completions, storageKey, writer.bytes)
-        try storage.put(.completions, expiryKey(expires, storageKey), [])
+        try storage.put(.completions, expiries.key(expires, of: storageKey), [])
     }
 
     package static func remove(_ key: CompletionKey, from storage: any StorageWriter) throws {
@@ -61,7 +61,7 @@ package struct CompletionRecord: Hashable {
 
     private static func remove(_ storageKey: [UInt8], from storage: any StorageWriter) throws {
         guard let old = try storage.get(.completions, storageKey) else { return }
-        try storage.delete(.completions, expiryKey(try decode(old).expires, storageKey))
+        try storage.delete(.completions, expiries.key(try decode(old).expires, of: storageKey))
         try storage.delete(.completions, storageKey)
     }
 
@@ -80,12 +80,5 @@ package struct CompletionRecord: Hashable {
         return bytes
     }
 
-    /// The first byte of the keys of entries by expiry time.
-    static let expiryKind: UInt8 = 2
-
-    package static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
-        var bytes = [expiryKind]
-        KeyBytes.append(UInt64(bitPattern: expires) ^ 1 << 63, to: &bytes)
-        return bytes + storageKey
-    }
+    static let expiries = ExpiryEntries(.completions, kind: 2)
 }

@@ -97,7 +97,7 @@ struct CommitCheck {
             check.result.completions += 1
             do {
                 let record = try CompletionRecord.decode(value)
-                if try check.storage.get(.completions, CompletionRecord.expiryKey(record.expires, key)) == nil {
+                if try check.storage.get(.completions, CompletionRecord.expiries.key(record.expires, of: key)) == nil {
                     try check.note("a kept answer would never be removed")
                 }
             } catch let error as DecodingFailure {

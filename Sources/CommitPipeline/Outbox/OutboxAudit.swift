@@ -227,11 +227,11 @@ extension OutboxAudit {
                     problem: "the name \(name) in the queue \(queue) is taken by no task and would never be free",
                     repairs: [
                         .put(.deliveries, key, TaskName(event: holder.event, expires: free).row),
-                        .put(.deliveries, OutboxKey.taskNameExpiry(free, key), []),
+                        .put(.deliveries, OutboxKey.taskNameExpiries.key(free, of: key), []),
                     ])
             ]
         }
-        let expiry = OutboxKey.taskNameExpiry(expires, key)
+        let expiry = OutboxKey.taskNameExpiries.key(expires, of: key)
         guard try storage.get(.deliveries, expiry) == nil else { return [] }
         return [
             OutboxFinding(
@@ -243,10 +243,10 @@ extension OutboxAudit {
     private func ofExpiry(_ key: [UInt8]) throws -> [OutboxFinding] {
         let stray = OutboxFinding(
             problem: "an expiry of task names belongs to no name", repairs: [.delete(.deliveries, key)])
-        guard key.count > 9 else { return [stray] }
-        let nameKey = Array(key[9...])
-        guard nameKey.first == 5, let row = try storage.get(.deliveries, nameKey) else { return [stray] }
+        guard let nameKey = ExpiryEntries.parts(of: key)?.row, nameKey.first == 5,
+            let row = try storage.get(.deliveries, nameKey)
+        else { return [stray] }
         guard let name = try? TaskName(row) else { return [] }
-        return name.expires.map { OutboxKey.taskNameExpiry($0, nameKey) } == key ? [] : [stray]
+        return name.expires.map { OutboxKey.taskNameExpiries.key($0, of: nameKey) } == key ? [] : [stray]
     }
 }

@@ -41,10 +41,7 @@ enum OutboxKey {
         return key
     }
 
-    static let taskNameExpiryKind: UInt8 = 6
-    static func taskNameExpiry(_ time: Int64, _ nameKey: [UInt8]) -> [UInt8] {
-        [taskNameExpiryKind] + bytes(time) + nameKey
-    }
+    static let taskNameExpiries = ExpiryEntries(.deliveries, kind: 6)
     static func record(_ name: String) -> [UInt8] { [7] + Array(name.utf8) }
 
     static func event(_ id: EventID) -> [UInt8] { bytes(id) }

@@ -70,7 +70,7 @@ extension StorageWriter {
     func hold(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
         let key = OutboxKey.taskName(name, of: id.function)
         if let row = try get(.deliveries, key), let expires = (try? TaskName(row))?.expires {
-            try delete(.deliveries, OutboxKey.taskNameExpiry(expires, key))
+            try delete(.deliveries, OutboxKey.taskNameExpiries.key(expires, of: key))
         }
         try put(.deliveries, key, TaskName(event: id.event).row)
     }
@@ -80,6 +80,6 @@ extension StorageWriter {
         let key = OutboxKey.taskName(name, of: id.function)
         let expires = now.microseconds + TaskName.kept
         try put(.deliveries, key, TaskName(event: id.event, expires: expires).row)
-        try put(.deliveries, OutboxKey.taskNameExpiry(expires, key), [])
+        try put(.deliveries, OutboxKey.taskNameExpiries.key(expires, of: key), [])
     }
 }

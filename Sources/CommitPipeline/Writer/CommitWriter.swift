@@ -15,8 +15,8 @@ final class CommitWriter: @unchecked Sendable {
     /// The change log's rows up to this version aren't read any more.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
-    private var answers = ExpirySweep(.completions, kind: CompletionRecord.expiryKind)
-    private var taskNames = ExpirySweep(.deliveries, kind: OutboxKey.taskNameExpiryKind)
+    private var answers = ExpirySweep(CompletionRecord.expiries)
+    private var taskNames = ExpirySweep(OutboxKey.taskNameExpiries)
     /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
     /// The longest sleep, because transactions expire and the log ages even if nothing is written.

@@ -79,7 +79,7 @@ package struct DataService: Sendable {
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let engine = try embeddedEngine()
-        if replacing { try checkReplaceable(file) }
+        try checkIsElsewhere(file)
         let bytes = try await WorkPipe<DataEvent>.run("data.backup", until: cancellation) { send in
             try engine.copy(to: file, replacing: replacing) { try send(DataEvent($0)) }
         } receive: {
@@ -88,13 +88,19 @@ package struct DataService: Sendable {
         return DataOutcome(["bytes": bytes])
     }
 
-    /// A host that serves the store there would go on with the files that it has open, and lose what it commits to them.
-    private func checkReplaceable(_ file: String) throws {
-        let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
-        guard DataDirectory.isOne(directory), EmbeddedStore(in: directory).isPart(file) else { return }
-        throw StorageError(
-            .unavailable,
-            "\(file) is the store of the data directory \(directory); name a place elsewhere for the backup")
+    /// A host that serves the store there would go on with the files that it has open, and lose what it commits to them. One
+    /// that starts later would take the backup for its own.
+    private func checkIsElsewhere(_ file: String) throws {
+        var place = URL(fileURLWithPath: file)
+        while place.pathComponents.count > 1 {
+            place = place.deletingLastPathComponent()
+            let directory = place.path
+            guard DataDirectory.isOne(directory), EmbeddedStore(in: directory).isPart(file) else { continue }
+            throw StorageError(
+                .unavailable,
+                "\(file) belongs to the store of the data directory \(directory); name a place elsewhere for the backup"
+            )
+        }
     }
 
     private func export(

@@ -61,7 +61,7 @@ extension FirestoreCalls {
         guard request.document.name.isEmpty else {
             throw .invalidArgument("omit the name; parent, collection_id and document_id name a new document")
         }
-        let path = try collection.document(request.documentID.isEmpty ? RESTAutoID.make() : request.documentID)
+        let path = try collection.document(request.documentID.isEmpty ? AutomaticID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
         try ClientCall.current?.hold([write])

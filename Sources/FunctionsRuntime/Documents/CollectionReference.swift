@@ -36,10 +36,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A new document with a random id.
-    public func document() -> DocumentReference {
-        var generator = SystemRandomNumberGenerator()
-        return document(Self.randomID(using: &generator))
-    }
+    public func document() -> DocumentReference { document(AutomaticID.make()) }
 
     /// Adds a document with a random id.
     @discardableResult
@@ -53,13 +50,6 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
     @discardableResult
     public func addDocument(from value: some Encodable) async throws -> DocumentReference {
         try await addDocument(data: try DocumentEncoder().encode(value))
-    }
-
-    /// Twenty letters and digits, 119 bits, so that collisions are negligible.
-    static func randomID(using generator: inout some RandomNumberGenerator) -> String {
-        let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-        let bytes = (0..<20).map { _ in characters[Int.random(in: characters.indices, using: &generator)] }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     public static func == (a: CollectionReference, b: CollectionReference) -> Bool {

@@ -31,6 +31,8 @@ public struct TaskRequest<Payload: Decodable & Sendable>: FunctionInput {
     /// The same for all attempts, and unique for the queue permanently, whereas a name may be reused a day after its
     /// task has ended.
     public var deliveryID: String { received.id }
+    /// The number of this attempt, starting with 1.
+    public var attempt: Int { received.attempt }
     /// The number of attempts before this one.
     public var retryCount: Int { received.retryCount }
     /// The number of earlier attempts that a handler completed.

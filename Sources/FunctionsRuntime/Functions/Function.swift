@@ -31,6 +31,7 @@ public struct Function: Sendable {
 
     private init(name: String, _ defaults: FunctionOptions, _ parts: Parts) {
         var options = defaults
+        swap(&options.timeout, &options.defaultTimeout)
         for apply in parts.options { apply(&options) }
         self.name = name
         self.options = options

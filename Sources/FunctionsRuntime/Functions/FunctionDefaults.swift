@@ -5,7 +5,7 @@
 ///     }
 ///
 /// All options apply that every kind of function has. A function's own options come after them: `.region` replaces the
-/// regions, while `.labels` and `.secrets` are added.
+/// regions, while `.labels` and `.secrets` are added. A timeout that is longer than a kind of function may have is cut to that.
 public struct FunctionDefaults: Sendable {
     let options: FunctionOptions
 

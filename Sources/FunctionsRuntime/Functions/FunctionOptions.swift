@@ -4,8 +4,10 @@ package import FunctionManifest
 package struct FunctionOptions: Sendable {
     package var regions: [Region] = [.usCentral1]
     package var memory: Memory = .mib(256)
-    /// Nil for 60 s, and 7 s for a function that clients wait for.
+    /// Nil for the bundle's.
     package var timeout: Duration?
+    /// The bundle's timeout; nil for 60 s. A kind of function that may have less has what it may have.
+    package var defaultTimeout: Duration?
     package var cpu: Double?
     package var concurrency: Int?
     package var minInstances = 0
@@ -38,9 +40,7 @@ package struct FunctionOptions: Sendable {
     package var secretNames: [String] { Set(secrets.map(\.name)).sorted() }
 
     package func effectiveTimeout(of trigger: TriggerManifest) -> Duration {
-        if let timeout { return timeout }
-        if case .blocking = trigger { return .seconds(7) }
-        return .seconds(60)
+        timeout ?? min(defaultTimeout ?? .seconds(60), .seconds(trigger.maxTimeoutSeconds))
     }
 
     /// A fraction of a CPU runs one invocation at a time.
@@ -133,7 +133,7 @@ extension FunctionOption where Kind: CallableFunctionKind {
     public static func enforceAppCheck(_ enforce: Bool = true) -> Self { .init { $0.enforceAppCheck = enforce } }
 
     /// Consumes App Check tokens: if a token is used again, ``AppCheckData/alreadyConsumed`` is true and the function
-    /// decides. The host remembers a token until it expires or the host stops.
+    /// decides. The host remembers a token until it expires, also across restarts.
     public static func consumeAppCheckToken(_ consume: Bool = true) -> Self {
         .init { $0.consumeAppCheckToken = consume }
     }

@@ -22,6 +22,8 @@ public struct UserEvent: FunctionInput {
 
     /// The same for all attempts, and unique for the function. Later events have greater ids.
     public var id: String { event.deliveryID }
+    /// The same as the id.
+    public var deliveryID: String { id }
     /// When the user was created or deleted.
     public var time: Timestamp { event.time }
     /// `google.firebase.auth.user.v1.created`, or `….deleted`.

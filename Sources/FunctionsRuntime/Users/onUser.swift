@@ -3,7 +3,7 @@ import FunctionManifest
 /// Runs when a user is created: by signing up, by an admin or by a function. Imports create users without events.
 ///
 ///     onUserCreated("welcome") { event, transaction in
-///         transaction.setData(["name": event.data.displayName ?? "Guest"],
+///         try transaction.setData(["name": event.data.displayName ?? "Guest"],
 ///             forDocument: event.firestore.document("profiles/\(event.data.uid)"))
 ///     }
 ///

@@ -9,6 +9,8 @@ struct DocumentWork: Equatable {
     private var pending = 0
     /// The number of transactions that were begun and haven't ended.
     private var transactions = 0
+    /// The number of commits in progress that complete the handler's work.
+    private var completions = 0
     /// Whether the handler does work that was claimed under an idempotency key.
     private(set) var holdsClaim = false
     /// Whether the handler has begun to observe the Realtime Database.
@@ -21,8 +23,14 @@ struct DocumentWork: Equatable {
         return true
     }
 
+    /// A commit that completes the handler's work is performed.
+    mutating func beginCompletion() { completions += 1 }
+
+    var isCompleting: Bool { completions > 0 }
+
     mutating func end(_ result: Result) {
         pending -= 1
+        if result.completion != nil { completions -= 1 }
         switch result.transactions {
         case .began: transactions += 1
         case .ended: transactions = max(transactions - 1, 0)
@@ -43,6 +51,16 @@ struct DocumentWork: Equatable {
         return transactions > 0 || pending > 0 || holdsClaim || observes
     }
 
+    /// The end of a commit of the handler's work as a whole.
+    enum Completion: Equatable, Sendable {
+        /// With the handler's response.
+        case committed([UInt8])
+        /// It was done before under the same key, with this response.
+        case completed([UInt8])
+        case keyReused
+        case refused
+    }
+
     /// The consequences of an operation's answer.
     struct Result: Equatable, Sendable {
         enum Transactions: Equatable {
@@ -53,8 +71,8 @@ struct DocumentWork: Equatable {
         /// Nil if the operation doesn't change it.
         var holdsClaim: Bool?
         var beginsObservation = false
-        /// The handler's response, if its work as a whole is committed.
-        var response: [UInt8]?
+        /// Nil if the operation isn't a commit of the handler's work as a whole.
+        var completion: Completion?
         /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
         var isKeyReused = false
     }
@@ -65,6 +83,15 @@ extension DocumentWork.Result {
     ///   - endsTransaction: Whether the request ends its transaction if it succeeds.
     ///   - completing: The handler's response, if the request commits its work as a whole.
     init(_ response: DocumentResponse, endsTransaction: Bool, completing: [UInt8]?) {
+        if let completing {
+            completion =
+                switch response {
+                case .committed: .committed(completing)
+                case .completed(let earlier): .completed(earlier)
+                case .keyReused: .keyReused
+                default: .refused
+                }
+        }
         switch response {
         case .began: transactions = .began
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
@@ -74,7 +101,6 @@ extension DocumentWork.Result {
             break
         }
         switch response {
-        case .committed: self.response = completing
         case .keyReused: isKeyReused = true
         case .claimed: holdsClaim = true
         case .database(.observing): beginsObservation = true

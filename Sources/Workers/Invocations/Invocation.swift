@@ -1,5 +1,6 @@
 package import DocumentModel
 import FunctionManifest
+import Logging
 import WorkerProtocol
 import NIOCore
 
@@ -19,6 +20,9 @@ package final class Invocation {
         case unwanted(WorkerLink, giveUpAt: NIODeadline)
         /// Its handler doesn't stop. The worker is killed as soon as it runs nothing else.
         case abandoned(WorkerLink)
+        /// Its link is closed, and a commit of all its work is under way: the client waits for that, until the deadline.
+        /// Contains the end of the worker's process once that has ended.
+        case committing(InvocationOutcome?)
         /// Its link is closed. It ends with the worker's process, which may still run the handler.
         case lost
         case ended
@@ -92,7 +96,7 @@ package final class Invocation {
     /// Whether the client still waits for what the handler sends.
     var isWanted: Bool {
         switch state {
-        case .queued, .dequeued, .running: true
+        case .queued, .dequeued, .running, .committing: true
         case .unwanted, .abandoned, .lost, .ended: false
         }
     }
@@ -101,7 +105,7 @@ package final class Invocation {
 
     var link: WorkerLink? {
         switch state {
-        case .queued, .dequeued, .lost, .ended: nil
+        case .queued, .dequeued, .committing, .lost, .ended: nil
         case .running(let link), .unwanted(let link, _), .abandoned(let link): link
         }
     }
@@ -178,17 +182,32 @@ package final class Invocation {
         pool.recalled(self, from: worker.id, wasAbandoned: false, on: loop)
     }
 
-    /// Its link is closed: the client is answered now, and the end follows that of the process.
+    /// Its link is closed: the client is answered now, unless its work may be committed in this moment, and the end follows
+    /// that of the process.
     func linkClosed(by worker: Worker) {
-        let wasWanted = isWanted
+        if isWanted, delivery == nil, documents.isCompleting {
+            state = .committing(nil)
+        } else {
+            if isWanted { worker.lost(executionID) }
+            lose(.internal)
+        }
         worker.ended(executionID)
-        state = .lost
-        releaseDocuments()
-        if wasWanted { answer(.failure(.internal)) }
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         worker.whenGone { [eventLoop = loop.eventLoop] end, wasAlone in
-            eventLoop.execute { this.value.end(.lost(end, wasAlone: wasAlone)) }
+            eventLoop.execute { this.value.processGone(.lost(end, wasAlone: wasAlone)) }
         }
+    }
+
+    private func processGone(_ outcome: InvocationOutcome) {
+        if case .committing = state { state = .committing(outcome) } else { end(outcome) }
+    }
+
+    /// Its process is lost, and nothing is left to wait for: the client is answered if it still waits.
+    private func lose(_ failure: InvocationFailure) {
+        let wasWanted = isWanted
+        state = .lost
+        releaseDocuments()
+        if wasWanted { answer(.failure(failure)) }
     }
 
     // MARK: From the clock
@@ -204,7 +223,7 @@ package final class Invocation {
 
     func due(at now: NIODeadline) -> Due? {
         switch state {
-        case .queued: return deadline <= now ? .deadline : nil
+        case .queued, .committing: return deadline <= now ? .deadline : nil
         case .running(let link):
             if deadline <= now { return .deadline }
             guard recallAt <= now else { return nil }
@@ -254,8 +273,24 @@ package final class Invocation {
             answer(.failure(failure))
             // The handler may go on for long: what the request was isn't needed any more.
             head = InvocationHead(executionID: executionID, timeLeft: 0)
+        case .committing(let gone):
+            lose(failure)
+            if let gone { end(gone) }
         case .dequeued, .unwanted, .abandoned, .lost, .ended: break
         }
+    }
+
+    /// A handler's answer, unless it is larger than it may be.
+    func bounded(_ answer: ByteBuffer) -> InvocationOutcome {
+        let limit = pool.launch.limits.responseBody
+        guard answer.readableBytes > limit else { return .result(answer) }
+        (link?.worker.logger ?? pool.logger).error(
+            "an answer is larger than it may be",
+            metadata: [
+                "execution.id": "\(executionID)", "response.bytes": "\(answer.readableBytes)",
+                "limits.responseBody": "\(limit)",
+            ])
+        return .failure(.internal)
     }
 
     /// Ends the invocation: no process runs its handler any more. Everything that follows from an end happens here.
@@ -275,7 +310,7 @@ package final class Invocation {
             link.operations.end(id)
             freePlace(in: link.worker, outcome, wasAbandoned: false)
         case .abandoned(let link): freePlace(in: link.worker, outcome, wasAbandoned: true)
-        case .queued, .dequeued, .lost, .ended: break
+        case .queued, .dequeued, .committing, .lost, .ended: break
         }
     }
 
@@ -360,6 +395,7 @@ extension Invocation {
         let context = OperationContext(
             owner: id, completion: key, chain: delivery?.chain ?? [], delivery: delivery?.lease,
             cancellation: cancellation, answer: operation)
+        if request.completing != nil { documents.beginCompletion() }
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         request.perform(on: pool.services.backends, in: context) {
             [
@@ -380,17 +416,31 @@ extension Invocation {
 
     private func performed(_ result: DocumentWork.Result) {
         documents.end(result)
-        if let response = result.response {
-            // Even if its process was lost meanwhile: the commit counts.
-            delivery?.isDone = true
-            link?.committed(self, response)
-        }
+        if let commit = result.completion { ended(commit) }
         guard isWanted else {
             // The handler can't use it any more, and it would hold up others.
             if result.transactions == .began { releaseDocuments() }
             return
         }
         if result.isKeyReused { stop(.keyReused, .clientGone, giveUpAt: deadline + Self.overdueGrace) }
+    }
+
+    /// A commit that completes the handler's work has ended. If it succeeded, it counts even if the process was lost
+    /// meanwhile, and the handler has nothing left to do: neither the client nor the next invocation waits for its end.
+    private func ended(_ commit: DocumentWork.Completion) {
+        if case .committed(let response) = commit {
+            delivery?.isDone = true
+            if let link { return link.end(self, bounded(ByteBuffer(bytes: response))) }
+        }
+        guard case .committing(let gone) = state, !documents.isCompleting else { return }
+        switch commit {
+        case .committed(let response), .completed(let response):
+            state = .lost
+            answer(bounded(ByteBuffer(bytes: response)))
+        case .keyReused: lose(.keyReused)
+        case .refused: lose(.internal)
+        }
+        if let gone { end(gone) }
     }
 
     /// Rolls back the transactions that the handler has open, and gives up its operations.

@@ -63,7 +63,7 @@ struct OutboxAuditTests {
                 let nobody = DeliveryID(event: EventID(version: 5, ordinal: 5), function: "f")
                 try writer.put(.deliveries, OutboxKey.due(Timestamp(microseconds: 7), nobody), [])
                 try writer.put(.deliveries, OutboxKey.ordered([9], of: "f") + OutboxKey.event(nobody.event), [])
-                try writer.put(.deliveries, OutboxKey.taskNameExpiry(5, names[0]), [])
+                try writer.put(.deliveries, OutboxKey.taskNameExpiries.key(5, of: names[0]), [])
                 try writer.put(
                     .deliveries, OutboxKey.taskName("lost", of: "q"), TaskName(event: nobody.event).row)
                 try writer.put(

@@ -113,7 +113,7 @@ import Testing
             #expect(try await deliveries(host).map { $0["event"]?.text } == [event])
             #expect(try await host.command(["deliveries", "show", "work", event]).output.contains("\"does\""))
             #expect(try await host.command(["deliveries", "stats"]).output.contains("work"))
-            for arguments in [["deliveries", "retry", "--all"], ["pause", "work"], ["resume", "--all"], ["metrics"]] {
+            for arguments in [["deliveries", "retry", "--all"], ["metrics"]] {
                 let run = try await host.command(arguments)
                 #expect(run.status == 3 && run.errors.contains("no host runs on the data directory"), "\(arguments)")
             }
@@ -124,6 +124,33 @@ import Testing
             #expect(try await again.command(["resume", "work"]).status == 0)
             try await Bound.wait("it is delivered") { try await deliveries(again).isEmpty }
             try await again.kill()
+        }
+    }
+
+    /// As after a restore: what was pending at the time of the backup is to be looked at first.
+    @Test func whatIsPausedWithoutAHostIsPausedWhenItStarts() async throws {
+        try await RunningHost.serving { host in
+            #expect(try await host.command(["pause", "work"]).status == 0)
+            let event = try await enqueue(host, does: "nothing")
+            try await host.kill()
+            #expect(try await host.command(["pause"]).output.hasPrefix("work: paused since"))
+            let paused = try await host.command(["pause", "--all"])
+            #expect(paused.status == 0 && paused.output.hasPrefix("everything is paused since"), "\(paused.errors)")
+            let unknown = try await host.command(["pause", "w/k"])
+            #expect(unknown.status == 1 && unknown.errors.contains("no function is named w/k"), "\(unknown.errors)")
+            let other = try await host.command(["resume", "other"])
+            #expect(other.status == 1 && other.errors.contains("other isn't paused by name"), "\(other.errors)")
+            let resumed = try await host.command(["resume", "work"]).output
+            #expect(resumed.hasPrefix("everything is paused since") && !resumed.contains("work"), "\(resumed)")
+
+            let again = try await RunningHost.start(in: host.directory)
+            #expect(try await again.command(["pause"]).output.contains("everything is paused since"))
+            #expect(try await deliveries(again).map { $0["event"]?.text } == [event])
+            try await again.kill()
+            #expect(try await host.command(["resume", "--all"]).output == "nothing is paused\n")
+            let last = try await RunningHost.start(in: host.directory)
+            try await Bound.wait("it is delivered") { try await deliveries(last).isEmpty }
+            try await last.kill()
         }
     }
 }

@@ -49,8 +49,11 @@ final class ClientScript: @unchecked Sendable {
         output.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    /// The end of all that it has printed.
-    private var end: String { "\(output.text.suffix(4000))\n\(errors.text.suffix(4000))" }
+    /// What it says of failures, and the end of all that it has printed.
+    private var end: String {
+        let failures = lines.filter { $0.contains("FAILED") || $0.contains("failures are of") }.joined(separator: "\n")
+        return "\(failures.prefix(4000))\n\(output.text.suffix(4000))\n\(errors.text.suffix(4000))"
+    }
 
     /// What was printed since the last call, once there is a line more.
     func nextLine() async throws -> String {

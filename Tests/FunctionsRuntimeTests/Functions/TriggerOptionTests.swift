@@ -77,6 +77,32 @@ import Testing
         #expect(manifests.map(\.labels) == [["team": "a"], ["team": "a", "own": "b"], ["team": "a"]])
         #expect(Manifest(Defaults()).problems(of: Defaults().configuredFunctions).isEmpty)
     }
+
+    private struct Patient: FunctionBundle {
+        var defaults: FunctionDefaults { FunctionDefaults(.timeout(.seconds(900))) }
+
+        var functions: [Function] {
+            onCall("call") { (request: CallableRequest<NoData>) in true }
+            onDocumentCreated("changed", document: "/users/{id}/") { event in _ = event.location }
+            onSchedule("daily", schedule: "every day 03:00") { event in _ = event.id }
+            beforeUserCreated("ask") { event in nil }
+            beforeUserSignedIn("own", .timeout(.seconds(8))) { event in nil }
+        }
+    }
+
+    @Test func aTimeoutOfAllIsCutToWhatAKindMayHave() {
+        let manifest = Manifest(Patient())
+        #expect(manifest.functions.map(\.timeoutSeconds) == [900, 540, 900, 7, 8])
+        #expect(
+            manifest.problems(of: Patient().configuredFunctions).map { "\($0)" } == [
+                "function \"own\": the timeout is 8 s; for a blocking function it must be 1 to 7 s"
+            ])
+        struct Quick: FunctionBundle {
+            var defaults: FunctionDefaults { FunctionDefaults(.timeout(.seconds(3))) }
+            var functions: [Function] { beforeUserCreated("ask") { event in nil } }
+        }
+        #expect(Manifest(Quick()).functions.map(\.timeoutSeconds) == [3])
+    }
 }
 
 /// One way to say how failures are retried, for all kinds of function.

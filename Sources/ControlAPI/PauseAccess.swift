@@ -7,7 +7,7 @@ import FunctionManifest
 package import HostConfiguration
 
 /// Runs the commands `pause` and `resume`: through the host that runs on the data directory, or else on the store itself, so that
-/// a restored store can be paused before its host starts.
+/// a restored store can be paused before its host starts. Budgets are the host's affair.
 package struct PauseAccess: Sendable {
     private let configuration: HostConfiguration
 
@@ -29,7 +29,9 @@ package struct PauseAccess: Sendable {
     package func resume(_ function: String?) async throws -> PauseListing {
         try await change("resume", function) { name, pauses in
             guard pauses[name] == nil else { return EventRecords.pause(of: name, since: nil) }
-            guard function == nil else { throw DocumentError(.notFound, "\(name) isn't paused by name") }
+            guard function == nil else {
+                throw DocumentError(.notFound, "\(name) isn't paused by name; a budget needs a host that runs")
+            }
             return nil
         }
     }

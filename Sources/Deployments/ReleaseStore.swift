@@ -181,7 +181,7 @@ package struct ReleaseStore: Sendable {
         record.manifest = try await inspect(copy)
         let complete = record
         try await Self.runBlocking {
-            try Self.sync(copy)
+            try syncAll(in: draft)
             try keep(draft, of: complete.bundle, as: complete.id, complete)
         }
         return record
@@ -194,6 +194,16 @@ package struct ReleaseStore: Sendable {
         let draft = "\(parent)/.draft-\(UUID().uuidString)"
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         return draft
+    }
+
+    /// Waits until a draft's files are on the disk, the resources among them.
+    private func syncAll(in draft: String) throws {
+        for name in try files.subpathsOfDirectory(atPath: draft) {
+            let path = draft + "/" + name
+            // A link is a part of its directory.
+            if (try? files.destinationOfSymbolicLink(atPath: path)) == nil { try Self.sync(path) }
+        }
+        try Self.sync(draft)
     }
 
     /// Makes a draft's directory that of a release, atomically.

@@ -27,9 +27,11 @@ struct DatabasePort {
     func start(secure: @escaping @Sendable (any Channel) throws -> Void) async throws -> RealtimePort {
         let listen = configuration.listen
         do {
-            return try await RealtimePort.start(
+            let port = try await RealtimePort.start(
                 realtimeParts, group: parts.serving.group, host: listen.host, port: listen.database,
                 grace: .seconds(Int64(configuration.limits.shutdownGrace)), secure: secure)
+            parts.serviceAccounts.onRevocation { port.checkTokens() }
+            return port
         } catch {
             throw HostError.listening(on: listen.database, name: "database", configuration, error)
         }
@@ -54,7 +56,8 @@ struct DatabasePort {
             limits: limits, port: port, bodies: parts.serving.memory.bodies, answers: parts.serving.memory.answers,
             listenMemory: MemoryBudget(total: settings.listenMemory), spool: parts.spool,
             refusal: { head in
-                hosts?.refusal(of: head).map { RealtimeParts.Refusal(status: $0.status, message: $0.message) }
+                if let ambiguity = head.ambiguity { return .init(status: .badRequest, message: ambiguity) }
+                return hosts?.refusal(of: head).map { .init(status: $0.status, message: $0.message) }
             },
             isForeign: { head in
                 guard let hosts else { return false }

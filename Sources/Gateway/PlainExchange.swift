@@ -39,9 +39,8 @@ final class PlainExchange: Exchange {
         }
         if head.method == .GET, head.uri == "/__/health" {
             return PlainExchange(
-                loop.isStopping ? .serviceUnavailable : .ok, ["Content-Type": "application/json; charset=utf-8"],
-                body: ByteBuffer(string: #"{"status":"\#(loop.isStopping ? "STOPPING" : "SERVING")"}"#),
-                connection: connection)
+                .ok, ["Content-Type": "application/json; charset=utf-8"],
+                body: ByteBuffer(string: #"{"status":"SERVING"}"#), connection: connection)
         }
         let suggestion = loop.rules.hosts == nil ? nil : loop.routes.suggestion(for: head.uri.prefix { $0 != "?" })
         let refusal = EarlyRefusal(unknown: head, suggestion: suggestion)

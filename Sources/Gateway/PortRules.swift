@@ -1,8 +1,8 @@
-import NIOHTTP1
+package import NIOHTTP1
 
 extension HTTPRequestHead {
     /// What makes a request ambiguous, so that a proxy before this host may have read another one; nil for none.
-    var ambiguity: String? {
+    package var ambiguity: String? {
         let hosts = headers["Host"].count
         if hosts > 1 { return "The request has \(hosts) Host headers; send one." }
         if version.major == 1, version.minor == 0 {

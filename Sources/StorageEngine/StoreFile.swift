@@ -53,16 +53,36 @@ package enum StoreFile {
         let store = URL(fileURLWithPath: store)
         let (itself, directory) = (identity(store), identity(store.deletingLastPathComponent()))
         let name = store.lastPathComponent
-        var url = URL(fileURLWithPath: path)
-        while url.pathComponents.count > 1 {
-            let own = url.lastPathComponent
-            if isSame(url, itself) { return true }
-            url = url.deletingLastPathComponent()
-            if own == name || own.hasPrefix(name + "-") || own.hasPrefix(name + "."), isSame(url, directory) {
-                return true
-            }
+        let places = places(of: path).map { URL(fileURLWithPath: $0) }
+        if places.contains(where: { isSame($0, itself) }) { return true }
+        return zip(places, places.dropFirst()).contains { place, parent in
+            let own = place.lastPathComponent
+            return (own == name || own.hasPrefix(name + "-") || own.hasPrefix(name + ".")) && isSame(parent, directory)
         }
-        return false
+    }
+
+    /// A path and the directories that it is in, up to the root, without links or dots in their names. The file itself need not
+    /// exist.
+    package static func places(of path: String) -> [String] {
+        func resolved(_ url: URL) -> URL? {
+            guard let real = realpath(url.path, nil) else { return nil }
+            defer { free(real) }
+            return URL(fileURLWithPath: String(cString: real))
+        }
+        let url = URL(fileURLWithPath: path)
+        let name = url.lastPathComponent
+        let directory = resolved(url.deletingLastPathComponent())
+        let isOfDots = name == "." || name == ".."
+        var place = (isOfDots ? resolved(url) : directory?.appendingPathComponent(name)) ?? url.standardizedFileURL
+        var places = [place.path]
+        while place.path != "/" {
+            let parent = place.deletingLastPathComponent()
+            // Only a path that can't be resolved has no root.
+            guard parent.path != place.path else { break }
+            place = parent
+            places.append(place.path)
+        }
+        return places
     }
 
     /// Gives a file that root made to the owner of its directory, so that the host's user can go on with it.

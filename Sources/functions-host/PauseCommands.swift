@@ -43,8 +43,8 @@ struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Resumes a paused function, also one whose budget is used up.",
         discussion: """
-            --all ends a pause of all functions; functions that were paused by name stay paused. Exit codes: 0 success, \
-            1 failure, 3 there is no data directory, 64 invalid arguments.
+            --all ends a pause of all functions; functions that were paused by name stay paused. Without a running host, \
+            budgets stay as they are. Exit codes: 0 success, 1 failure, 3 there is no data directory, 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions

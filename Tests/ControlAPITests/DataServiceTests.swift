@@ -198,6 +198,12 @@ struct DataServiceTests {
         #expect(try again.makeReadSession().read { try $0.get(.documents, [1]) } == [1])
         try again.close()
         for _ in 0..<2 { try await backUp(other.file("backup.sqlite")) }
+        // Names of directories may have dots.
+        await #expect(throws: DocumentError.self) {
+            try await backUp(temporary.file("other/../other/documents.sqlite"))
+        }
+        try await backUp(temporary.file("other/../dots.sqlite"))
+        #expect(StoreFile.exists(temporary.file("dots.sqlite")))
         await documents.shutdown()
         try own.close()
     }

@@ -184,6 +184,16 @@ struct EmbeddedStoreTests {
         let names = ["documents.sqlite", "documents.sqlite-wal", "documents.rocksdb/000004.log", "documents.rocksdb"]
         try store(.rocksdb).open().close()
         for name in names { #expect(store().isPart(directory.file(name)), "\(name)") }
-        for name in ["documents.json", "backup"] { #expect(!store().isPart(directory.file(name)), "\(name)") }
+        for name in ["documents.json", "backup", "..", "documents.rocksdb/..", "missing/..", "../x", "/a/../.."] {
+            #expect(!store().isPart(directory.file(name)), "\(name)")
+        }
+        for name in [
+            "documents.rocksdb/../documents.sqlite", "documents.rocksdb/.", "documents.rocksdb/../documents.rocksdb/x",
+        ] {
+            #expect(store().isPart(directory.file(name)), "\(name)")
+        }
+        let link = directory.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: store().path(.rocksdb))
+        #expect(store().isPart(link + "/../documents.sqlite"))
     }
 }

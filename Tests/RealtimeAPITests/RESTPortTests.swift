@@ -271,6 +271,29 @@ import Testing
         }
     }
 
+    /// Although nothing is sent, and nothing else looks at the token for a day.
+    @Test func whatAServerHasOpenEndsOnceItsKeyIsRevoked() async throws {
+        let isValid = OpenFlag()
+        try await TestPort.run { parts in
+            parts.credentials = RealtimeCredentials(isDevelopment: false) { _, completion in
+                completion(.success(.init(.admin, serverKey: "key")))
+            }
+            parts.credentials.isRevoked = { $0 == "key" && !isValid.isSet }
+        } _: { port in
+            let stream = try await stream(port, "/a.json?access_token=T")
+            #expect(try await event(stream).hasPrefix("put"))
+            let socket = try await port.socket().client
+            #expect(try await socket.request(1, "gauth", #"{"cred":"T"}"#).last?.contains("ok") == true)
+            port.checkTokens()
+            #expect(try await socket.request(2, "g", #"{"p":"a"}"#).last?.contains("ok") == true)
+            isValid.clear()
+            port.checkTokens()
+            #expect(try await event(stream) == "auth_revoked\ndata: credential is no longer valid")
+            #expect(try await socket.message().contains("\"ac\""))
+            #expect(try await socket.frame().opcode == 8)
+        }
+    }
+
     @Test func streamsEndWithTheirAppsToken() async throws {
         try await TestPort.run {
             $0.credentials.verifyApp = TestPort.verifyApp

@@ -30,7 +30,7 @@ struct PurchaseBenchmark: Benchmark {
                 notes: [
                     "reference: the same reads and writes straight on SQLite, 64 in a commit, in one process",
                     "ours: HTTP, a token, a worker and a serializable transaction for each",
-                    "beside many products: the same among as many others, which aren't bought",
+                    "beside many: among as many other products, which no one buys and the reference doesn't have",
                 ])
             let watch = Task { try await host.child.tree.peakResidentBytes() }
             defer { watch.cancel() }
@@ -58,12 +58,14 @@ struct PurchaseBenchmark: Benchmark {
                     }
                 }
                 if let separate = totals[.separate], let hot = totals[.hot] { compare(hot, separate, others, &section) }
+                // An import takes memory of its own.
+                guard others == 0 else { continue }
+                watch.cancel()
+                section.add(
+                    Row(
+                        "peak memory with \(ShopData.clients) callers", .bytes(try await watch.value),
+                        aim: .atMost(.bytes(200_000_000))))
             }
-            watch.cancel()
-            section.add(
-                Row(
-                    "peak memory with \(ShopData.clients) callers", .bytes(try await watch.value),
-                    aim: .atMost(.bytes(200_000_000))))
             return section
         }
     }

@@ -67,11 +67,16 @@ private struct EndWork: CommitJob {
     let completion: @Sendable (Result<Void, DocumentError>) -> Void
 
     func run(in batch: CommitBatch) throws {
-        if let answer {
-            try CompletionRecord.store(answer, for: key, in: batch.writer, at: batch.now())
-            batch.add(bytes: answer.count + 128)
-        } else {
-            try CompletionRecord.remove(key, from: batch.writer)
+        do {
+            if let answer {
+                try CompletionRecord.store(answer, for: key, in: batch.writer, at: batch.now())
+                batch.add(bytes: answer.count + 128)
+            } else {
+                try CompletionRecord.remove(key, from: batch.writer)
+            }
+        } catch let failure as DecodingFailure {
+            // The row that is there is damaged. Nothing was written, so the batch goes on.
+            return fail(DocumentError(from: failure))
         }
         batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(())) }
     }

@@ -2,7 +2,6 @@ import CommitPipeline
 package import ControlProtocol
 import DataDirectory
 import EmbeddedStorage
-import Foundation
 package import StorageEngine
 package import DocumentModel
 package import DocumentStore
@@ -91,10 +90,7 @@ package struct DataService: Sendable {
     /// A host that serves the store there would go on with the files that it has open, and lose what it commits to them. One
     /// that starts later would take the backup for its own.
     private func checkIsElsewhere(_ file: String) throws {
-        var place = URL(fileURLWithPath: file)
-        while place.pathComponents.count > 1 {
-            place = place.deletingLastPathComponent()
-            let directory = place.path
+        for directory in StoreFile.places(of: file).dropFirst() {
             guard DataDirectory.isOne(directory), EmbeddedStore(in: directory).isPart(file) else { continue }
             throw StorageError(
                 .unavailable,

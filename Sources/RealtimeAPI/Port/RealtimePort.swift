@@ -69,6 +69,11 @@ package final class RealtimePort: Service {
         return RealtimePort(loops: loops, channel: channel, grace: grace)
     }
 
+    /// Ends what has a server's key that was revoked.
+    package func checkTokens() {
+        for loop in loops { loop.eventLoop.execute { loop.sweep(now: loop.eventLoop.now) } }
+    }
+
     /// Serves until the graceful shutdown begins, then accepts no more connections and ends those there are.
     package func run() async throws {
         let sweeps = loops.map { loop in

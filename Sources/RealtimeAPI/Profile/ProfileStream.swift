@@ -79,6 +79,8 @@ final class ProfileStream: EventStream, @unchecked Sendable {
         return bearer.until.map { TokenTime.left(until: $0, now: loop.parts.now()) != nil } ?? true
     }
 
+    func endIfRevoked() { if !isAllowed { stop() } }
+
     func stop() {
         guard isOpen else { return }
         cancel()

@@ -75,6 +75,8 @@ final class DataExchange: EventStreamOwner {
 
     func stop() { stream?.stop() }
 
+    func endIfRevoked() { stream?.endIfRevoked() }
+
     func begin() {
         do throws(RESTRefusal) {
             let request = try RESTRequest(head, for: parts.databaseNames)

@@ -4,6 +4,8 @@ protocol EventStream: AnyObject {
     func clientIsReady()
     /// Ends the answer: the client connects again.
     func stop()
+    /// Ends the stream of a server whose key was revoked.
+    func endIfRevoked()
     /// The client has left.
     func cancel()
 }

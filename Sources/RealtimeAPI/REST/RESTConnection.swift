@@ -328,9 +328,10 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Time
 
-    /// Looks whether the connection is stale.
+    /// Looks whether the connection is stale, or what it streams isn't allowed any more.
     func look(now: NIODeadline) {
         guard let context else { return }
+        if case .answering(let stream as any EventStreamOwner) = state { stream.endIfRevoked() }
         let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
         defer { lastUnsent = unsent }
         if unsent > 0, unsent == lastUnsent {
@@ -381,4 +382,6 @@ extension HTTPResponseStatus {
 /// What ends by itself once the port stops.
 protocol EventStreamOwner: RESTExchange {
     func stop()
+    /// Ends a stream of a server whose key was revoked.
+    func endIfRevoked()
 }

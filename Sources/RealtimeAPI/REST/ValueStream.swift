@@ -114,6 +114,11 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
         }
     }
 
+    func endIfRevoked() {
+        guard state == .open, let key = bearer.serverKey, loop.parts.credentials.isRevoked(key) else { return }
+        endWithToken()
+    }
+
     private func endWithToken() { finish(with: "auth_revoked", "credential is no longer valid") }
 
     private func send(_ push: RealtimePush) {
@@ -142,9 +147,8 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
     }
 
     private func showLife() {
-        guard state == .open else { return }
-        if let key = bearer.serverKey, loop.parts.credentials.isRevoked(key) { return endWithToken() }
-        guard items.isEmpty else { return }
+        endIfRevoked()
+        guard state == .open, items.isEmpty else { return }
         append(ByteBuffer(string: "event: keep-alive\ndata: null\n\n"), isPush: false)
     }
 

@@ -185,11 +185,11 @@ package final class Invocation {
     /// Its link is closed: the client is answered now, unless its work may be committed in this moment, and the end follows
     /// that of the process.
     func linkClosed(by worker: Worker) {
+        if isWanted { worker.lost(executionID) }
         if isWanted, delivery == nil, documents.isCompleting {
             state = .committing(nil)
         } else {
-            if isWanted { worker.lost(executionID) }
-            lose(.internal)
+            lose(.failure(.internal))
         }
         worker.ended(executionID)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
@@ -203,11 +203,11 @@ package final class Invocation {
     }
 
     /// Its process is lost, and nothing is left to wait for: the client is answered if it still waits.
-    private func lose(_ failure: InvocationFailure) {
+    private func lose(_ outcome: InvocationOutcome) {
         let wasWanted = isWanted
         state = .lost
         releaseDocuments()
-        if wasWanted { answer(.failure(failure)) }
+        if wasWanted { answer(outcome) }
     }
 
     // MARK: From the clock
@@ -274,7 +274,7 @@ package final class Invocation {
             // The handler may go on for long: what the request was isn't needed any more.
             head = InvocationHead(executionID: executionID, timeLeft: 0)
         case .committing(let gone):
-            lose(failure)
+            lose(.failure(failure))
             if let gone { end(gone) }
         case .dequeued, .unwanted, .abandoned, .lost, .ended: break
         }
@@ -434,11 +434,9 @@ extension Invocation {
         }
         guard case .committing(let gone) = state, !documents.isCompleting else { return }
         switch commit {
-        case .committed(let response), .completed(let response):
-            state = .lost
-            answer(bounded(ByteBuffer(bytes: response)))
-        case .keyReused: lose(.keyReused)
-        case .refused: lose(.internal)
+        case .committed(let response), .completed(let response): lose(bounded(ByteBuffer(bytes: response)))
+        case .keyReused: lose(.failure(.keyReused))
+        case .refused: lose(.failure(.internal))
         }
         if let gone { end(gone) }
     }

@@ -70,6 +70,9 @@ final class TestPort: Sendable {
         }
     }
 
+    /// A server's key was revoked.
+    func checkTokens() { port.checkTokens() }
+
     func metricsText() async -> String { await port.metricsText() }
 
     /// The sessions that haven't ended.

@@ -22,7 +22,7 @@ struct MailFunctions: FunctionBundle {
             try transaction.enqueue(event.reference.documentID, to: "sendMail")
         }
 
-        // The queue protects the provider: at most five requests at a time, and failed ones are retried for a day.
+        // The queue protects the provider: at most five requests at a time, and failed ones are retried for more than a day.
         onTaskDispatched(
             "sendMail", .secrets(mailKey), .rateLimits(maxConcurrentDispatches: 5),
             .retry(.exponential(from: .seconds(10), to: .hours(1), for: .days(1), attempts: 50))

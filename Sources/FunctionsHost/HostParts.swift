@@ -153,6 +153,9 @@ package struct HostParts: Sendable {
             // The number says that the operator has the project at Google.
             appCheckKeys: isRemote && (acceptsGoogles || configuration.auth.projectNumber != nil)
                 ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil)
+        if isRemote, acceptsGoogles {
+            tokens.sessionCookieKeys = KeyCache(source: RemoteKeySource.googleSessionCookies, logger: logger)
+        }
         if let appCheck {
             tokens.localAppCheckKeys = appCheck.keys.verification
             tokens.localApps = appCheck.appIDs

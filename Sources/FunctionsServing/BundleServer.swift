@@ -174,8 +174,11 @@ extension ServingEnvironment {
             var quiet = logger
             quiet.logLevel = .error
             sources.idTokenKeys = KeyCache(source: RemoteKeySource.emulator(at: authEmulator), logger: quiet)
+            // A host signs both with the same key.
+            sources.sessionCookieKeys = sources.idTokenKeys
         } else if isRemote {
             sources.idTokenKeys = KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger)
+            sources.sessionCookieKeys = KeyCache(source: RemoteKeySource.googleSessionCookies, logger: logger)
         }
         if isRemote { sources.appCheckKeys = KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) }
         return sources

@@ -46,10 +46,15 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
-        if case .unavailable = tokens.idToken { return refuse(.keysUnavailable) }
-        // HTTP functions may use the header for anything: a token that isn't ours identifies no user, and isn't
-        // refused.
-        let user = if case .valid(let identity, _) = tokens.idToken { identity } else { session() }
+        switch tokens.idToken {
+        case .unavailable: refuse(.keysUnavailable)
+        case .valid(let identity, _): submit(tokens, as: identity)
+        // HTTP functions may use the header for anything: a token that isn't ours identifies no user, and isn't refused.
+        case .absent, .invalid: checkSession(tokens)
+        }
+    }
+
+    private func submit(_ tokens: TokenCheck.Result, as user: InvocationHead.VerifiedIdentity?) {
         do throws(AdmissionRefusal) {
             let invocation = try request.match.function.admit(
                 user: user, address: request.address, for: self, on: loop.invocations
@@ -66,16 +71,35 @@ final class HTTPExchange: Exchange, InvocationClient {
         }
     }
 
-    /// The user of the cookie `__session`, which browsers send when they can't set a header.
-    private func session() -> InvocationHead.VerifiedIdentity? {
+    /// Submits the request as the user of the cookie `__session`, which browsers send when they can't set a header.
+    private func checkSession(_ tokens: TokenCheck.Result) {
+        guard let cookie = sessionCookie else { return submit(tokens, as: nil) }
+        let verifier = loop.verifiers.sessionCookie
+        let outcome = verifier.verify(cookie)
+        guard outcome == .needsKeys else { return submit(tokens, asSession: outcome) }
+        let this = NIOLoopBound((self, tokens), eventLoop: loop.eventLoop)
+        verifier.whenKeysArrive { [eventLoop = loop.eventLoop] in
+            eventLoop.execute {
+                let (exchange, tokens) = this.value
+                if !exchange.hasLeft { exchange.submit(tokens, asSession: verifier.verify(cookie)) }
+            }
+        }
+    }
+
+    private func submit(_ tokens: TokenCheck.Result, asSession outcome: TokenVerifier.Outcome) {
+        switch outcome {
+        case .valid(let token): submit(tokens, as: .init(id: token.subject, claims: token.claims))
+        case .invalid: submit(tokens, as: nil)
+        // `needsKeys` after a fetch means that the fetch didn't bring the key.
+        case .needsKeys, .unavailable: refuse(.keysUnavailable)
+        }
+    }
+
+    private var sessionCookie: Substring? {
         for header in headers["Cookie"] {
             for pair in header.split(separator: ";") {
                 let cookie = pair.drop { $0 == " " }
-                guard cookie.hasPrefix("__session=") else { continue }
-                guard case .valid(let token) = loop.verifiers.sessionCookie.verify(cookie.dropFirst(10)) else {
-                    return nil
-                }
-                return .init(id: token.subject, claims: token.claims)
+                if cookie.hasPrefix("__session=") { return cookie.dropFirst(10) }
             }
         }
         return nil

@@ -37,7 +37,7 @@ package struct ServingParts: Sendable {
         refusals = RefusalLogger(logger)
         invocationServices = services
         verifiers = TokenVerifiers(tokens)
-        keyCaches = [tokens.idTokenKeys, tokens.appCheckKeys].compactMap { $0 }
+        keyCaches = tokens.keyCaches
         let cgroups = limits.cgroupHome(logger)
         supervisor = WorkerSupervisor(cgroups: cgroups.home, adoptsOrphans: adoptsOrphans)
         logCgroups = cgroups.log
@@ -115,6 +115,7 @@ package struct TokenSources: Sendable {
     package var localKeys: LocalKeys
     /// Nil if only the host's own keys are accepted.
     package var idTokenKeys: KeyCache?
+    package var sessionCookieKeys: KeyCache?
     package var appCheckKeys: KeyCache?
     /// Whether Google's sign-in may ask blocking functions at their URLs.
     package var servesBlockingEvents = false
@@ -126,6 +127,16 @@ package struct TokenSources: Sendable {
     package var projectNumber: String?
     /// What functions demand of apps beside their own options.
     package var appCheckMode = AppCheckGate.Mode.off
+
+    /// Each of them once: an emulator has the same keys for ID tokens and session cookies.
+    var keyCaches: [KeyCache] {
+        var caches: [KeyCache] = []
+        for cache in [idTokenKeys, sessionCookieKeys, appCheckKeys].compactMap(\.self)
+        where !caches.contains(where: { $0 === cache }) {
+            caches.append(cache)
+        }
+        return caches
+    }
 
     package init(
         project: String, policy: TokenPolicy, localKeys: LocalKeys = LocalKeys(), idTokenKeys: KeyCache? = nil,
@@ -148,7 +159,7 @@ extension TokenVerifiers {
                 remoteKeys: sources.idTokenKeys),
             sessionCookie: TokenVerifier(
                 kind: .sessionCookie(project: project), policy: policy, localKeys: sources.localKeys,
-                remoteKeys: sources.idTokenKeys),
+                remoteKeys: sources.sessionCookieKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: project, projectNumber: sources.projectNumber), policy: policy,
                 localKeys: sources.localAppCheckKeys, localSubjects: sources.localApps, remoteKeys: sources.appCheckKeys

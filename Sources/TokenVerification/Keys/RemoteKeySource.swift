@@ -25,6 +25,10 @@ package struct RemoteKeySource: KeySource {
     package static let googleIDTokens = RemoteKeySource(
         address: "https://www.googleapis.com" + IDTokenCertificates.path, document: .certificates)
 
+    /// The certificates for session cookies, which have keys of their own.
+    package static let googleSessionCookies = RemoteKeySource(
+        address: "https://www.googleapis.com/identitytoolkit/v3/relyingparty/publicKeys", document: .certificates)
+
     /// The certificates for a host's ID tokens. Other emulators publish none, because their tokens are unsigned.
     package static func emulator(at host: String) -> RemoteKeySource {
         RemoteKeySource(address: "http://" + host + IDTokenCertificates.path, document: .certificates)

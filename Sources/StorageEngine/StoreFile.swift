@@ -75,9 +75,9 @@ package enum StoreFile {
         let isOfDots = name == "." || name == ".."
         var place = (isOfDots ? resolved(url) : directory?.appendingPathComponent(name)) ?? url.standardizedFileURL
         var places = [place.path]
-        while place.path != "/" {
+        // A relative path that can't be resolved has no root.
+        while place.path.hasPrefix("/"), place.path != "/" {
             let parent = place.deletingLastPathComponent()
-            // Only a path that can't be resolved has no root.
             guard parent.path != place.path else { break }
             place = parent
             places.append(place.path)

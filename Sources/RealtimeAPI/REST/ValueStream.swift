@@ -116,6 +116,11 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
 
     func endIfRevoked() {
         guard state == .open, let key = bearer.serverKey, loop.parts.credentials.isRevoked(key) else { return }
+        guard items.isEmpty else {
+            // What still waits isn't for that server any more.
+            cancel()
+            return connection.breakOff()
+        }
         endWithToken()
     }
 

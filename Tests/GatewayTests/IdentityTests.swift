@@ -21,15 +21,20 @@ import WorkerTesting
         func fetch() async throws(KeySourceError) -> FetchedKeys { FetchedKeys(keys: keys, maxAge: 3600) }
     }
 
-    /// Without keys a token is neither valid nor invalid: its caller is neither a user nor unauthenticated.
-    @Test func aTokenThatCannotBeVerifiedIsNeitherAcceptedNorIgnored() async throws {
+    /// A cache whose issuer can't be reached.
+    private static func cacheWithoutKeys() async -> KeyCache {
         let cache = KeyCache(source: SilentIssuer(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let run = Task { try await cache.run() }
         run.cancel()
         _ = await run.result
+        return cache
+    }
+
+    /// Without keys a token is neither valid nor invalid: its caller is neither a user nor unauthenticated.
+    @Test func aTokenThatCannotBeVerifiedIsNeitherAcceptedNorIgnored() async throws {
         var verifiers = GatewayRing.developmentVerifiers
         verifiers.idToken = TokenVerifier(
-            kind: .idToken(project: TestIssuer.project), policy: .production, remoteKeys: cache,
+            kind: .idToken(project: TestIssuer.project), policy: .production, remoteKeys: await Self.cacheWithoutKeys(),
             now: { TestIssuer.start })
         let token = try TestIssuer.shared.get().token()
         try GatewayRing.with([.callable("call"), .http("get")], verifiers: verifiers) { ring in
@@ -93,13 +98,10 @@ import WorkerTesting
     }
 
     @Test func aCookieThatCannotBeVerifiedIsNeitherAcceptedNorIgnored() async throws {
-        let cache = KeyCache(source: SilentIssuer(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let run = Task { try await cache.run() }
-        run.cancel()
-        _ = await run.result
         var verifiers = GatewayRing.developmentVerifiers
         verifiers.sessionCookie = TokenVerifier(
-            kind: .sessionCookie(project: TestIssuer.project), policy: .production, remoteKeys: cache,
+            kind: .sessionCookie(project: TestIssuer.project), policy: .production,
+            remoteKeys: await Self.cacheWithoutKeys(),
             now: { TestIssuer.start })
         let cookie = try Self.cookie(try TestIssuer.shared.get())
         try GatewayRing.with([.http("get")], verifiers: verifiers) { ring in

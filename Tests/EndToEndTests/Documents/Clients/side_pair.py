@@ -40,7 +40,7 @@ def verification(fields):
     return write
 
 
-def reader(method):
+def reader(method, server):
     known = MESSAGES[method] if method in MESSAGES else getattr(types, method + "Response")
     parse = known.pb().FromString if known else Empty.FromString
 
@@ -48,7 +48,7 @@ def reader(method):
         try:
             return parse(data)
         except Exception as error:
-            print(f"{method} answered what can't be read: {error}: {data.hex()[:2000]}", flush=True)
+            print(f"{method} of {server} answered what can't be read: {error}: {data.hex()[:2000]}", flush=True)
             raise
 
     return read
@@ -67,7 +67,7 @@ class Side:
     def call(self, method, shape="unary_unary"):
         if method not in self.calls:
             self.calls[method] = getattr(self.channel, shape)(
-                "/google.firestore.v1.Firestore/" + method, request_serializer=None, response_deserializer=reader(method))
+                "/google.firestore.v1.Firestore/" + method, request_serializer=None, response_deserializer=reader(method, NAMES[self.index]))
         return self.calls[method]
 
     def ask(self, method, fields, metadata=None):

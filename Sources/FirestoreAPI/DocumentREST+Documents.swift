@@ -62,8 +62,10 @@ extension DocumentREST {
         // between, or can't be read, the response contains it as written: the commit is done.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
-        let found = try? await service.get([document], .strong, as: .admin).documents.first
-        return text(((found ?? nil) ?? written).masked(by: mask))
+        let found = (try? await service.get([document], .strong, as: .admin).documents.first) ?? nil
+        // What someone else has written since may be more than the client may see.
+        guard let found, found.updateTime == time else { return text(written.masked(by: mask)) }
+        return text(found.masked(by: mask))
     }
 
     func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {

@@ -146,7 +146,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let context else { return }
         request = AnswerRequest(
             isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
-            keepsAlive: head.isKeepAlive && !loop.isStopping)
+            keepsAlive: head.isKeepAlive && !loop.isStopping && !head.endsRequests)
         answer.reset()
         deadline = loop.eventLoop.now + loop.limits.times.transfer
         state = .receiving(head, ByteBuffer())
@@ -396,7 +396,9 @@ extension GatewayLoop {
         // Answers are written as bytes, so there is no encoder.
         try channel.pipeline.syncOperations.addHandler(
             ByteToMessageHandler(
-                HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits)))
+                HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits),
+                // What follows a request for another protocol is parsed no more, and kept.
+                maximumBufferSize: 256 * 1024))
         try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
         channel.boundUnsentInSystem()
     }

@@ -76,6 +76,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var head: HTTPResponseHead?
     private var length = 0
     private var pace = AnswerPace()
+    /// Whether no request is parsed after the newest: it asks for another protocol.
+    private var isLast = false
+    /// Nothing more is read: the decoder would keep it all.
+    private var takesNoMore = false
 
     /// When the request has to be complete.
     private var receiveBy = NIODeadline.distantFuture
@@ -134,6 +138,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
+        switch part {
+        case .head(let head): isLast = head.endsRequests
+        case .end: takesNoMore = isLast
+        case .body: break
+        }
         guard case .no = refusing else {
             if case .end = part {
                 isRefusedWhole = true
@@ -168,10 +177,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if let timer, receiveBy < timer.due, case .body = part { schedule(context) }
     }
 
+    package func read(context: ChannelHandlerContext) { if !takesNoMore { context.read() } }
+
     package func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
         // The server asks for more only if it wants more.
-        if case .sent = refusing { context.read() }
+        if case .sent = refusing { read(context: context) }
     }
 
     /// Refuses the request that is being received.
@@ -221,6 +232,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             if let head, !isHEAD { writeHead(head, context, nil) }
             if var head, isHEAD {
+                if isLast, unanswered.count == 1 { endByClosing(&head) }
                 if !head.headers.contains(name: "Content-Length") {
                     head.headers.remove(name: "Transfer-Encoding")
                     head.headers.add(name: "Content-Length", value: "\(length)")
@@ -254,10 +266,15 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if unanswered.first?.isOld == true, !head.headers.contains(name: "Content-Length") {
             head.version = .http1_0
             head.headers.remove(name: "Transfer-Encoding")
-            head.headers.replaceOrAdd(name: "Connection", value: "close")
-            endsByClosing = true
+            endByClosing(&head)
         }
+        if isLast, unanswered.count == 1 { endByClosing(&head) }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+
+    private func endByClosing(_ head: inout HTTPResponseHead) {
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        endsByClosing = true
     }
 
     /// A large answer counts until its client has taken it.
@@ -346,7 +363,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         schedule(context)
         if let refusal = waiting { send(refusal, context, sent) } else { answered.cascade(to: sent) }
         closeAfterRefusal(context)
-        context.read()
+        read(context: context)
     }
 
     private func closeAfterRefusal(_ context: ChannelHandlerContext) {
@@ -436,6 +453,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             }
         }
     }
+}
+
+extension HTTPRequestHead {
+    /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way: the
+    /// decoder parses none of them as a request.
+    package var endsRequests: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
 }
 
 extension LocalHosts.Refusal {

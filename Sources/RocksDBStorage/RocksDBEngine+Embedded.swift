@@ -84,7 +84,7 @@ extension RocksDBEngine: EmbeddedEngine {
         try state.reading { pointer in
             let snapshot = rocksdb_create_snapshot(pointer)
             defer { rocksdb_release_snapshot(pointer, snapshot) }
-            let reader = RocksDBReader(pointer, directory: directory, snapshot: snapshot)
+            let reader = RocksDBReader(pointer, of: handle, snapshot: snapshot)
             for table in StorageTable.allCases {
                 var rows = 0
                 do {

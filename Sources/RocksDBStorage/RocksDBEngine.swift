@@ -40,7 +40,7 @@ package final class RocksDBEngine: StorageEngine {
             // Left behind by a process that was killed; the second is RocksDB's, before it is complete.
             for suffix in ["", ".tmp"] { StoreFile.removeAll(checkpoint + suffix) }
             try RocksDBFiles.keepPrivate(directory)
-            try handle.reading { try RocksDBReader($0, directory: directory, snapshot: nil).checkVersion(as: role) }
+            try handle.reading { try RocksDBReader($0, of: handle, snapshot: nil).checkVersion(as: role) }
         } catch {
             handle.close()
             throw error
@@ -53,7 +53,7 @@ package final class RocksDBEngine: StorageEngine {
         oneWriter.lock()
         defer { oneWriter.unlock() }
         return try handle.writing { pointer, refusal in
-            let base = RocksDBReader(pointer, directory: directory, snapshot: nil)
+            let base = RocksDBReader(pointer, of: handle, snapshot: nil)
             let rows = rows ?? StorageBatch(over: base)
             rows.base = base
             self.rows = rows
@@ -69,8 +69,10 @@ package final class RocksDBEngine: StorageEngine {
             do throws(StorageError) {
                 try batch.commit(to: pointer, directory: directory)
             } catch {
-                handle.stop(after: lastRow, because: error)
-                throw error
+                // RocksDB reports here what it has found while it merged tables, too.
+                let named = handle.largeValues.naming(error)
+                handle.stop(after: lastRow, because: named)
+                throw named
             }
             return result
         }
@@ -110,7 +112,7 @@ final class RocksDBReadSession: ReadSession {
         try handle.reading { pointer in
             let snapshot = rocksdb_create_snapshot(pointer)
             defer { rocksdb_release_snapshot(pointer, snapshot) }
-            return try body(RocksDBReader(pointer, directory: handle.directory, snapshot: snapshot))
+            return try body(RocksDBReader(pointer, of: handle, snapshot: snapshot))
         }
     }
 }

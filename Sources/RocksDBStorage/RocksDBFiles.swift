@@ -1,4 +1,3 @@
-import CRocksDB
 import Foundation
 import StorageEngine
 
@@ -111,19 +110,6 @@ enum RocksDBFiles {
         }
         let mark: [UInt8] = [5, 0, 0, 0, 0xF7, 0xCF, 0xF4, 0x85, 0xB7, 0x41, 0xE2, 0x88]
         return areInside && bytes[0] == checksum && Array(bytes[41...]) == mark
-    }
-
-    /// Checks that an open store has its files of large values: RocksDB would miss one only when it needs a value in it.
-    static func checkLargeValues(of database: OpaquePointer, in directory: String) throws(StorageError) {
-        var expected: UInt64 = 0
-        rocksdb_property_int(database, "rocksdb.num-blob-files", &expected)
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        let found = names.count { $0.hasSuffix(".blob") }
-        guard found < expected else { return }
-        throw StorageError(
-            .damaged,
-            "the store \(directory) is damaged: \(found) of its \(expected) files of large values (.blob) are there; "
-                + "restore it from a backup")
     }
 
     /// What a directory is for, which decides the advice in its errors.

@@ -22,6 +22,7 @@ final class RocksDBHandle: @unchecked Sendable {
     }
 
     let directory: String
+    let largeValues: RocksDBLargeValues
     private let condition = NSCondition()
     // `condition` is held by all code that uses the variables below.
     /// Nil once it is closed, or while it can't be opened.
@@ -44,6 +45,7 @@ final class RocksDBHandle: @unchecked Sendable {
     ///   read if there is no room for commits.
     init(_ directory: String, isDraft: Bool = false) throws {
         self.directory = directory
+        largeValues = RocksDBLargeValues(of: directory)
         let opened = Result { () throws(StorageError) in try Self.open(directory) }
         if case .failure(let error) = opened, error.tellsOfFullDisk, !isDraft {
             pointer = try Self.openForReading(directory)
@@ -56,12 +58,14 @@ final class RocksDBHandle: @unchecked Sendable {
     /// Creates an empty store in an empty directory, and opens it.
     init(creating directory: String) throws {
         self.directory = directory
+        largeValues = RocksDBLargeValues(of: directory)
         pointer = try Self.open(directory, creating: true)
     }
 
     /// Opens one state for reading alone.
     init(reading directory: String) throws {
         self.directory = directory
+        largeValues = RocksDBLargeValues(of: directory)
         pointer = try Self.openForReading(directory)
         stop = Stop(error: StorageError(.internal, "\(directory) is open for reading alone"))
     }
@@ -236,7 +240,9 @@ final class RocksDBHandle: @unchecked Sendable {
         do throws(StorageError) {
             let pointer = try open()
             do throws(StorageError) {
-                try RocksDBFiles.checkLargeValues(of: pointer, in: directory)
+                var expected: UInt64 = 0
+                rocksdb_property_int(pointer, "rocksdb.num-blob-files", &expected)
+                try RocksDBLargeValues(of: directory).check(expected: expected)
             } catch {
                 rocksdb_close(pointer)
                 throw error

@@ -26,6 +26,8 @@ struct RocksDBManifest {
             case oldestKeptLog = 10
             case families = 203
             case database = 8193
+            case fullLog = 8199
+            case removedLogs = 8200
         }
 
         /// The number of the oldest log with rows that are in no table.
@@ -34,6 +36,8 @@ struct RocksDBManifest {
         private(set) var nextFile: UInt64?
         /// The number of the last row that is in a table.
         private(set) var lastRow: UInt64?
+        /// The number of the newest log that another one has followed, as long as it isn't known to be superfluous.
+        private(set) var fullLog: UInt64?
 
         mutating func take(_ header: [UInt8]) -> RocksDBRecords.Verdict {
             var rest = header[...]
@@ -43,6 +47,10 @@ struct RocksDBManifest {
                 case .nextFile: nextFile = number
                 case .lastRow: lastRow = number
                 case .comparator, .database: rest = rest.dropFirst(Int(clamping: number))
+                case .fullLog:
+                    fullLog = max(fullLog ?? 0, Self.firstNumber(of: number, &rest) ?? 0)
+                case .removedLogs:
+                    if let full = fullLog, let kept = Self.firstNumber(of: number, &rest), full < kept { fullLog = nil }
                 case .formerLog, .oldestKeptLog, .families: break
                 }
             }
@@ -52,6 +60,13 @@ struct RocksDBManifest {
         var mayContinue: Bool { true }
 
         func mayFollow(_ header: UnsafeRawBufferPointer) -> Bool { true }
+
+        /// The number that a text of some length begins with.
+        private static func firstNumber(of length: UInt64, _ bytes: inout ArraySlice<UInt8>) -> UInt64? {
+            var text = bytes.prefix(Int(clamping: length))
+            bytes = bytes.dropFirst(Int(clamping: length))
+            return number(&text)
+        }
 
         private static func number(_ bytes: inout ArraySlice<UInt8>) -> UInt64? {
             var number: UInt64 = 0
@@ -89,10 +104,16 @@ struct RocksDBManifest {
         }
     }
 
-    /// Checks that the list knows the newest log, or one before it. A log that is begun while tables are written is listed
-    /// with these, and the one before it is removed only afterwards.
+    /// Checks that no newer log is missing, and that the list knows the newest log, or one before it. A log that is begun
+    /// while tables are written is listed with these, and the one before it is removed only afterwards.
     private func checkNumbers(of logs: [String]) throws(StorageError) {
         let numbers = logs.compactMap { UInt64($0.prefix { $0.isNumber }) }
+        if let full = fields.fullLog, numbers.contains(full), !numbers.contains(where: { $0 > full }) {
+            throw StorageError(
+                .damaged,
+                "the store's newest log is missing: one followed the log \(full), as \(records.path) tells; "
+                    + "restore the store from a backup")
+        }
         guard let newest = numbers.max(), let oldest = fields.oldestLog, let next = fields.nextFile, newest >= next,
             oldest < next, !numbers.contains(where: { (oldest..<next).contains($0) })
         else { return }

@@ -8,13 +8,16 @@ import StorageEngine
 final class RocksDBReader: StorageReader {
     private let database: OpaquePointer
     private let directory: String
+    private let largeValues: RocksDBLargeValues
     private let options: OpaquePointer
     private let snapshot: OpaquePointer?
 
-    /// - Parameter snapshot: nil for the newest state. The caller releases it.
-    init(_ database: OpaquePointer, directory: String, snapshot: OpaquePointer?) {
+    /// - Parameters:
+    ///   - store: what errors name.
+    ///   - snapshot: nil for the newest state. The caller releases it.
+    init(_ database: OpaquePointer, of store: RocksDBHandle, snapshot: OpaquePointer?) {
         self.database = database
-        self.directory = directory
+        (directory, largeValues) = (store.directory, store.largeValues)
         self.snapshot = snapshot
         options = Self.makeOptions(snapshot)
     }
@@ -32,12 +35,18 @@ final class RocksDBReader: StorageReader {
     }
 
     private func get(_ key: UnsafePointer<CChar>?, _ count: Int) throws -> [UInt8]? {
-        guard let found = try calling(directory, { rocksdb_get_pinned(database, options, key, count, $0) }) else {
+        guard let found = try reading({ rocksdb_get_pinned(database, options, key, count, $0) }) else {
             return nil
         }
         defer { rocksdb_pinnableslice_destroy(found) }
         var length = 0
         return Self.bytes(rocksdb_pinnableslice_value(found, &length), length)
+    }
+
+    private func reading<Result>(
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws(StorageError) -> Result {
+        do { return try calling(directory, body) } catch { throw largeValues.naming(error) }
     }
 
     private static func bytes(_ start: UnsafePointer<CChar>?, _ count: Int) -> [UInt8] {
@@ -103,7 +112,7 @@ final class RocksDBReader: StorageReader {
                     guard try body(iterator, UnsafeRawBufferPointer(rebasing: key[1...])) else { return }
                     if reverse { rocksdb_iter_prev(iterator) } else { rocksdb_iter_next(iterator) }
                 }
-                try calling(directory) { rocksdb_iter_get_error(iterator, $0) }
+                try reading { rocksdb_iter_get_error(iterator, $0) }
             }
         }
     }

@@ -141,29 +141,7 @@ struct RocksDBRecords {
             end = position + RocksDBRecords.headerSize + length
             content = UnsafeRawBufferPointer(rebasing: log[position + RocksDBRecords.headerSize..<end])
             let stored = UInt32(littleEndian: log.loadUnaligned(fromByteOffset: position, as: UInt32.self))
-            let sum = Checksum.of(log[position + 6..<end])
-            // RocksDB changes sums before it stores them.
-            let turned: UInt32 = sum >> 15 | sum << 17
-            guard stored == turned &+ 0xA282_EAD8 else { return nil }
-        }
-    }
-
-    /// CRC-32C.
-    private enum Checksum {
-        private static let table: [UInt32] = (0..<256).map { index in
-            var sum = UInt32(index)
-            for _ in 0..<8 { sum = sum & 1 == 1 ? (sum >> 1) ^ 0x82F6_3B78 : sum >> 1 }
-            return sum
-        }
-
-        static func of(_ bytes: Slice<UnsafeRawBufferPointer>) -> UInt32 {
-            table.withUnsafeBufferPointer { table in
-                var sum: UInt32 = ~0
-                for byte in UnsafeRawBufferPointer(rebasing: bytes) {
-                    sum = table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] ^ (sum >> 8)
-                }
-                return ~sum
-            }
+            guard RocksDBChecksum.matches(stored, log[position + 6..<end]) else { return nil }
         }
     }
 }

@@ -23,6 +23,7 @@ package final class SQLiteEngine: StorageEngine {
                 try SQLiteFileCheck.check(file)
                 try StoreFile.keepPrivate(file)
             } else {
+                try SQLiteFileCheck.checkHasNoLog(file)
                 try Self.create(file)
             }
             queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
@@ -88,6 +89,8 @@ package final class SQLiteEngine: StorageEngine {
                         PRAGMA auto_vacuum = INCREMENTAL;
                         PRAGMA journal_mode = WAL;
                         PRAGMA synchronous = FULL;
+                        -- Of macOS: otherwise commits may stay in the drive's own memory.
+                        PRAGMA fullfsync = ON;
                         PRAGMA wal_autocheckpoint = 4000;
                         PRAGMA journal_size_limit = 67108864;
                         """)

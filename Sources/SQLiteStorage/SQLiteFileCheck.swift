@@ -18,10 +18,21 @@ enum SQLiteFileCheck {
 
         fileprivate var advice: String {
             switch self {
-            case .store: "Restore it from a backup, or move it away to start with an empty store"
+            case .store:
+                "Restore it from a backup, or move it away with its log (-wal) to start with an empty store"
             case .backup: "Use another one"
             }
         }
+    }
+
+    /// Refuses to begin a store beside the log of one that is missing: SQLite would take the log's pages for the new store's.
+    static func checkHasNoLog(_ file: String) throws {
+        let log = file + "-wal"
+        guard let size = StoreFile.size(log), size > 0 else { return }
+        throw StorageError(
+            .damaged,
+            "the store's file \(file) is missing, and its log \(log) is there, with commits that are nowhere else. Put the "
+                + "file back, restore a backup, or move the log away to start with an empty store")
     }
 
     /// Every page must be in the file, or in the log that is still to be checkpointed: SQLite would fill missing pages

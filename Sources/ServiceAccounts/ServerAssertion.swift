@@ -103,7 +103,8 @@ struct ServerAssertion {
             throw Refusal(TokenRejection.issuedInFuture.message)
         }
         guard let expires = claims["exp"]?.seconds, expires > now else { throw Refusal(TokenRejection.expired.message) }
-        guard expires - issued <= maxLifetime else {
+        // The claims aren't verified yet: a difference of them could overflow.
+        guard expires <= issued + maxLifetime else {
             throw Refusal("the token is valid for more than an hour after its time of issue (exp, iat)")
         }
         if let start = claims["nbf"] {

@@ -68,6 +68,27 @@ struct VectorSearchTests {
         }
     }
 
+    /// A document without the vector concerns the query, and not the search.
+    @Test(arguments: [true, false]) func aSearchHidesNoQuery(isFirst: Bool) async throws {
+        try await withStore { test in
+            try await test.set("c/a", ["v": Self.vector([1])])
+            let search = try VectorSearch(
+                field: try FieldPath("v"), vector: Self.vector([1]), measure: .euclidean, limit: 1, resultField: nil,
+                threshold: nil)
+            let transaction = try await test.begin()
+            let query = Query(collectionID: "c")
+            if isFirst { _ = try await test.nearest(search, of: query, .transaction(transaction)) }
+            _ = try await test.query(query, in: transaction)
+            if !isFirst { _ = try await test.nearest(search, of: query, .transaction(transaction)) }
+            try await test.set("c/b", [:])
+            let error = await #expect(throws: DocumentError.self) {
+                try await test.store.commit(
+                    [Write(path: try DocumentPath("x/y"), operation: .set([:]))], transaction: transaction)
+            }
+            #expect(error?.code == .aborted)
+        }
+    }
+
     @Test func aSearchIsPartOfItsTransaction() async throws {
         try await withStore { test in
             try await test.set("c/a", ["v": Self.vector([1])])

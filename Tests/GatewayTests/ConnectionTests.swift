@@ -44,6 +44,27 @@ import WorkerTesting
         }
     }
 
+    /// Nothing is parsed after such a request, so what follows it would pile up in memory.
+    @Test(arguments: [
+        "GET /x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+        "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func bytesAfterARequestForAnotherProtocolAreNotKept(head: String) throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let client = try ring.connect()
+            client.send(head)
+            #expect(client.received.contains("HTTP/1.1 4"))
+            #expect(client.isClosed)
+        }
+        try GatewayRing.with([.http("f")]) { ring in
+            let client = try ring.connect()
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+            #expect(ring.next() != nil)
+            for _ in 0..<3 { client.send(String(repeating: "x", count: 100_000)) }
+            #expect(client.isClosed)
+        }
+    }
+
     @Test func aClientOnASlowLineHasTheTimeForItsAnswer() throws {
         try GatewayRing.with([.http("f")]) { ring in
             ring.processes.handler = { $0.end(String(repeating: "x", count: 2_000_000)) }

@@ -94,6 +94,38 @@ import WorkerTesting
         #expect(try connection.received().hasPrefix("HTTP/1.1 421 "))
     }
 
+    /// No request is parsed after it: a client that kept the connection would wait, and the decoder keep what comes.
+    @Test(arguments: [
+        "GET /a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nHost: x\r\n\r\n",
+        "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func aRequestForAnotherProtocolIsTheLast(text: String) throws {
+        let connection = try Connection()
+        let reads = Reads()
+        try connection.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        try connection.send(text)
+        #expect(try connection.requests().count == 1)
+        let before = reads.count
+        for _ in 0..<3 { connection.channel.read() }
+        #expect(reads.count == before)
+        try connection.answer("hello", ["Content-Length": "5"])
+        let answer = try connection.received()
+        #expect(answer.lowercased().contains("connection: close") && answer.hasSuffix("hello"))
+        #expect(!connection.channel.isActive)
+    }
+
+    /// Counts what reaches the socket.
+    private final class Reads: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var count = 0
+
+        func read(context: ChannelHandlerContext) {
+            count += 1
+            context.read()
+        }
+    }
+
     @Test func anAnswerToHEADHasNoBody() throws {
         let connection = try Connection()
         for headers in [["Content-Length": "5"], [:]] as [HTTPHeaders] {

@@ -143,6 +143,100 @@ import TokenVerification
         }
     }
 
+    /// However a session replaces the address or takes it away, its owner can undo that.
+    @Test(arguments: ["emailLink", "deleteAttribute", "deleteProvider", "signUp"])
+    func eachWayToLoseAnAddressCanBeUndone(way: String) async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let stolen = #""idToken":"\#(user.idToken)""#
+            switch way {
+            case "emailLink":
+                try await ask(host, "EMAIL_SIGNIN", #""email":"eve@example.com","continueUrl":"http://localhost/in""#)
+                let link = try await code(host, "eve@example.com", "EMAIL_SIGNIN")
+                let linked = try await host.account(
+                    "signInWithEmailLink", #"{"email":"eve@example.com","oobCode":"\#(link)",\#(stolen)}"#)
+                #expect(linked.body["localId"]?.text == user.uid)
+                #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            case "signUp":
+                let taken = try await host.account(
+                    "signUp", #"{"email":"eve@example.com","password":"evil-123",\#(stolen)}"#)
+                #expect(taken.status == 200)
+            case "deleteAttribute":
+                #expect(try await host.account("update", #"{"deleteAttribute":["EMAIL"],\#(stolen)}"#).status == 200)
+                let set = try await host.account("update", #"{"email":"eve@example.com",\#(stolen)}"#)
+                #expect(set.status == 200)
+            default:
+                #expect(try await host.account("update", #"{"deleteProvider":["password"],\#(stolen)}"#).status == 200)
+            }
+            // The thief signs up with the address that is free now.
+            _ = try await host.signUp("ada@example.com", "evil-456")
+            let undo = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            #expect(try await host.account("update", #"{"oobCode":"\#(undo)"}"#).status == 200)
+            let restored = try #require(try await host.users.read { try $0.user(email: "ada@example.com") })
+            #expect(restored.uid == user.uid && restored.password == nil && restored.isEmailVerified)
+            #expect(try await host.signIn("ada@example.com", "evil-456").status == 400)
+        }
+    }
+
+    /// A mailbox that was given up years ago has no say in later changes.
+    @Test func theAddressThatIsReplacedGetsTheCode() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("first@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(user.uid)","emailVerified":true}"#)
+            var token = user.idToken
+            for email in ["second@example.com", "third@example.com"] {
+                let changed = try await host.account("update", #"{"idToken":"\#(token)","email":"\#(email)"}"#)
+                token = try #require(changed.body["idToken"]?.text)
+                _ = try await host.admin("update", #"{"localId":"\#(user.uid)","emailVerified":true}"#)
+            }
+            _ = try await code(host, "first@example.com", "RECOVER_EMAIL")
+            let codes = try await host.send(
+                "/emulator/v1/projects/\(Host.project)/oobCodes", method: .get,
+                headers: [.authorization: "Bearer owner"])
+            let receivers = try codes.body["oobCodes"]?.elements().compactMap { $0["email"]?.text }
+            #expect(receivers?.sorted() == ["first@example.com", "second@example.com"])
+        }
+    }
+
+    @Test func aLinkFromBeforeTheOwnerEndedAllSignInsIsNoLongerGood() async throws {
+        let clock = ManualClock.atIssue()
+        try await Host.serving(now: clock.wall) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(user.uid)","emailVerified":true}"#)
+            try await ask(host, "EMAIL_SIGNIN", #""email":"ada@example.com","continueUrl":"http://localhost/in""#)
+            let link = try await code(host, "ada@example.com", "EMAIL_SIGNIN")
+            clock.advance(by: .seconds(1))
+            let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)","password":"secret-2"}"#)
+            #expect(changed.status == 200)
+            let entered = try await host.account(
+                "signInWithEmailLink", #"{"email":"ada@example.com","oobCode":"\#(link)"}"#)
+            #expect(entered.body.errorMessage == "INVALID_OOB_CODE")
+        }
+    }
+
+    /// With an account of their own, anyone could ask for any number of addresses.
+    @Test func hiddenAccountsAreNotToldByAChangeOfAddress() async throws {
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = true
+        try await Host.serving(configuration: configuration) { host in
+            _ = try await host.signUp("ada@example.com", "secret-1")
+            let eve = try await host.signUp("eve@example.com", "secret-2")
+            for email in ["ada@example.com", "free@example.com"] {
+                let answer = try await host.account("update", #"{"idToken":"\#(eve.idToken)","email":"\#(email)"}"#)
+                #expect(answer.body.errorMessage == IdentityToolkit.unverifiedChange)
+            }
+        }
+    }
+
+    /// A mark before or after a bracket makes one character of both.
+    @Test func textsInPagesAreTexts() {
+        for mark in ["\u{600}", "\u{301}", ""] {
+            let html = Page.escaped("\(mark)<b\(mark)>\(mark)\"\(mark)'\(mark)&\(mark)")
+            #expect(html.unicodeScalars.allSatisfy { !["<", ">", "\"", "'"].contains($0) })
+            #expect(html.unicodeScalars.count { $0 == "&" } == 5)
+        }
+    }
+
     @Test func whatAStolenSessionAskedForEndsWithIt() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(now: clock.wall) { host in

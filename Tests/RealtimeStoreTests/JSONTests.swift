@@ -47,4 +47,19 @@ struct JSONTests {
         #expect(text == "7")
         try await fixture.close()
     }
+
+    /// A rule that demands a range holds for it, too.
+    @Test func aLeafIsInNoRange() async throws {
+        let fixture = try RealtimeFixture(.memory)
+        try await fixture.set("node", "7")
+        let bound = RealtimeQuery.Bound(value: nil, key: .key(try RealtimeKey("me")), isInclusive: true)
+        let text = try await fixture.read { state in
+            var text: [UInt8] = []
+            let query = RealtimeQuery(index: .key, start: bound, end: bound)
+            try state.writeShallowJSON(at: RealtimePath("node"), matching: query) { text += $0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+        #expect(text == "null")
+        try await fixture.close()
+    }
 }

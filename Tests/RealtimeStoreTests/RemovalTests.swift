@@ -54,6 +54,59 @@ struct RemovalTests {
         try await fixture.close()
     }
 
+    /// Subtrees that are too large to be looked at, and new nodes behind them.
+    @Test func manyLargeSubtreesAreRemovedAtOnce() async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration)
+        let count = 300
+        let room = #"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}"#
+        let rooms = (0..<count).map { "\"\(Self.key($0))\":\(room)" }.joined(separator: ",")
+        try await fixture.set("rooms", "{\(rooms)}")
+        var changes: [RealtimeWrite] = []
+        for number in 0..<count {
+            let target = RealtimeTarget(try RealtimePath("rooms/" + Self.key(number)))
+            changes.append(.set(target, try RealtimeWriteValue(parsing: Array("null".utf8), at: target)))
+        }
+        for number in 0..<2 * count {
+            let target = RealtimeTarget(try RealtimePath("shops/s" + Self.key(number)))
+            changes.append(.set(target, try RealtimeWriteValue(parsing: Array("1".utf8), at: target)))
+        }
+        _ = engine.takeCounts()
+        try await fixture.store.commit(RealtimeCommit(changes, in: RealtimeFixture.namespace))
+        #expect(engine.takeCounts().read < 60 * changes.count)
+        #expect(try await fixture.read { try $0.childKeys(at: RealtimePath("rooms")).count } == 0)
+        #expect(try await fixture.read { try $0.childKeys(at: RealtimePath("shops")).count } == 2 * count)
+        try await fixture.store.settle()
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
+    /// The parts that are seen between hidden ranges, forwards and backwards, beside a simple search.
+    @Test func hiddenRangesLeaveTheOthers() throws {
+        let changes = RowChanges()
+        let hidden: [(UInt8, UInt8)] = [(70, 80), (10, 20), (20, 25), (40, 41), (12, 14), (60, 90)]
+        for (lower, upper) in hidden { changes.hide(KeyRange(lower: [lower], upper: [upper])) }
+        for lower: UInt8 in stride(from: 0, to: 100, by: 5) {
+            for upper: UInt8 in stride(from: lower, through: 100, by: 5) {
+                for reverse in [false, true] {
+                    let parts = Array(
+                        changes.visibleParts(of: KeyRange(lower: [lower], upper: [upper]), reverse: reverse))
+                    let seen = parts.flatMap { part in (0...100 as ClosedRange<UInt8>).filter { part.contains([$0]) } }
+                    let expected = (lower..<max(lower, upper)).filter { key in
+                        !hidden.contains { $0.0 <= key && key < $0.1 }
+                    }
+                    #expect(seen.sorted() == expected)
+                    #expect(seen.count == expected.count)
+                    let starts = parts.map { $0.lower[0] }
+                    #expect(starts == (reverse ? starts.sorted(by: >) : starts.sorted()))
+                }
+            }
+        }
+        for key: UInt8 in 0...100 { #expect(changes.hides([key]) == hidden.contains { $0.0 <= key && key < $0.1 }) }
+    }
+
     /// The first row that is seen at and below nodes, after each of many changes, is that of a scan.
     @Test func theFirstRowIsFoundWhateverChanges() async throws {
         try await FuzzRounds.run("first rows", count: 30) { _, seed in try firstRows(seed: seed) }

@@ -72,14 +72,15 @@ struct RocksDBDamageTests {
 
     /// Opens a store, checks it and reads all there is.
     ///
+    /// - Parameter file: what each error shall name; nil for the store alone.
     /// - Returns: what is in it, nil if it or a part of it was refused.
-    private func read(_ store: String) throws -> [[UInt8]: [UInt8]]? {
+    private func read(_ store: String, naming file: String? = nil) throws -> [[UInt8]: [UInt8]]? {
         do {
             let engine = try RocksDBEngine(directory: store)
             defer { try? engine.close() }
             var findings = 0
             try engine.findDamage { finding in
-                #expect(finding.contains(store), "\(finding)")
+                #expect(finding.contains(store) && finding.contains(file ?? store), "\(finding)")
                 findings += 1
                 return true
             }
@@ -94,7 +95,7 @@ struct RocksDBDamageTests {
             #expect(findings == 0)
             return rows
         } catch let error as StorageError {
-            #expect(error.message.contains(store), "\(error)")
+            #expect(error.message.contains(store) && error.message.contains(file ?? store), "\(error)")
             return nil
         }
     }
@@ -265,6 +266,39 @@ struct RocksDBDamageTests {
         }
     }
 
+    /// While tables are written, the log that they are written from is there beside the one in use.
+    @Test func theNewestOfTwoLogsIsMissed() throws {
+        let place = try TemporaryDirectory()
+        let live = place.file("live")
+        let engine = try RocksDBEngine(directory: live)
+        var random = SeededGenerator(seed: 1)
+        let value = (0..<10_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+        var count: UInt16 = 0
+        var copy = ""
+        // A state with both is copied, if it stays long enough.
+        while RocksDBFiles.logs(in: copy).count < 2 || (try? RocksDBLog.repair(copy).count) != 2 {
+            try engine.write { try $0.put(.documents, [UInt8(count >> 8), UInt8(count & 0xFF)], value) }
+            count += 1
+            guard RocksDBFiles.logs(in: live).count == 2 else { continue }
+            copy = place.file("copy-\(count)")
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+            let list = try #require(RocksDBFiles.manifest(of: live).map { ($0 as NSString).lastPathComponent })
+            let names = try FileManager.default.contentsOfDirectory(atPath: live)
+            for name in ["CURRENT", list] + names.filter({ $0.hasSuffix(".log") || $0.hasSuffix(".sst") }).sorted() {
+                try? FileManager.default.copyItem(atPath: live + "/" + name, toPath: copy + "/" + name)
+            }
+        }
+        try engine.close()
+        let whole = copy + "-whole"
+        try FileManager.default.copyItem(atPath: copy, toPath: whole)
+        let again = try RocksDBEngine(directory: whole)
+        #expect(try again.makeReadSession().read { try $0.count(.documents, .all) } == Int(count))
+        try again.close()
+        try FileManager.default.removeItem(atPath: copy + "/" + (try #require(RocksDBFiles.logs(in: copy).last)))
+        let error = #expect(throws: StorageError.self) { try RocksDBEngine(directory: copy) }
+        #expect(error?.kind == .damaged && error?.message.contains("newest log is missing") == true)
+    }
+
     /// Large values are in files of their own, which RocksDB opens when it needs them.
     @Test func aDamagedFileOfLargeValuesIsTold() throws {
         let place = try TemporaryDirectory()
@@ -291,7 +325,7 @@ struct RocksDBDamageTests {
             var bytes = whole
             if round % 2 == 0 { bytes = bytes.prefix(index) } else { bytes[index] ^= 0xEE }
             try bytes.write(to: URL(fileURLWithPath: copy + "/" + name))
-            let found = try read(copy)
+            let found = try read(copy, naming: copy + "/" + name)
             // Some bytes are never used.
             let isRight = round % 2 == 0 ? found == nil : found == nil || found == rows
             #expect(isRight, "byte \(index), the seed is \(seed)")

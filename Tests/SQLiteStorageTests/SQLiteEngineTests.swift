@@ -241,6 +241,24 @@ struct SQLiteEngineTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// SQLite would take the log's pages for those of a new store.
+    @Test func noStoreIsBegunBesideALogOfAnother() throws {
+        let (directory, file) = try killed(cutting: 0)
+        let original = try #require(FileManager.default.contents(atPath: file))
+        let log = FileManager.default.contents(atPath: file + "-wal")
+        try FileManager.default.removeItem(atPath: file)
+        let error = try #require(refusal(file))
+        #expect(error.kind == .damaged && error.message.contains(file + "-wal"))
+        #expect(!FileManager.default.fileExists(atPath: file))
+        #expect(FileManager.default.contents(atPath: file + "-wal") == log)
+        // Put back, it has all.
+        try original.write(to: URL(fileURLWithPath: file))
+        let engine = try SQLiteEngine(file: file)
+        #expect(try engine.makeReadSession().read { try $0.get(.documents, [0]) } == [1, 2, 3])
+        try engine.close()
+        withExtendedLifetime(directory) {}
+    }
+
     @Test(arguments: [1, 10]) func aTruncatedFileIsRefusedBesideALogToo(pages: Int) throws {
         let (directory, file) = try killed(cutting: pages)
         let before = FileManager.default.contents(atPath: file)

@@ -42,6 +42,7 @@ import Testing
         ("aud", "https://firestore.googleapis.com/", "(aud)"), ("sub", "ada@example.com", "(sub)"),
         ("exp", ServerAccount.start, "(exp)"), ("exp", nil, "(exp)"), ("exp", ServerAccount.start + 3601, "an hour"),
         ("iat", ServerAccount.start + 301, "(iat)"), ("iat", nil, "(iat)"), ("iat", "now", "(iat)"),
+        ("iat", Int64.min, "an hour"), ("exp", Int64.min, "(exp)"), ("exp", Int64.max, "an hour"),
         ("nbf", ServerAccount.start + 301, "(nbf)"),
     ])
     func claimsAreChecked(_ name: String, _ value: (any Sendable)?, _ reason: String) throws {

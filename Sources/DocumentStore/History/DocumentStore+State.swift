@@ -40,7 +40,10 @@ extension DocumentStore {
             // The read is recorded only after the policy has allowed it.
             guard let state = try enter(id, reads, isLetThrough: false, context, view, version) else { return nil }
             try check(policy, state.view)
-            return try enter(id, reads, isLetThrough: true, context, view, version)
+            guard let seen = try enter(id, reads, isLetThrough: true, context, view, version) else { return nil }
+            // If what it has read has changed, it goes on in its own, older state: the policy decides on what is answered.
+            if seen.time != state.time { try check(policy, seen.view) }
+            return seen
         }
     }
 

@@ -96,7 +96,8 @@ struct NearestRead: DocumentRead {
 
     func answer(from view: DocumentView, version: Int64) throws -> ExplainAnswer? {
         let normalized = try NormalizedQuery(query, nearest: search)
-        let reads = ReadSet(queries: [query: normalized], aggregated: [query])
+        // Without the search, as the same query may have been read or be read without it, too.
+        let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
         // Rules see the search's limit as that of the query.
         var listed = query
         listed.limit = search.limit

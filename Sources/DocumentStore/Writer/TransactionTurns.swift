@@ -119,17 +119,23 @@ final class TransactionTurns {
         waiter.begin.completion(.success(.began(id, prefetched: prefetched)))
     }
 
+    private static let prefetchLimits = QueryLimits(entries: 10_000, documents: 1000, time: .milliseconds(5))
+
     /// Reads everything again in its current state. Only functions have turns, so there is no policy to check.
     private func prefetch(
         _ reads: ReadSet, _ view: DocumentView, _ context: OperationContext
     ) throws -> [TransactionRead] {
         var budget = ReadBudget(parts.configuration.maxReadBytes, answer: context.answer)
+        // All commits wait meanwhile. What takes longer, the transaction reads by itself.
+        let meter = QueryMeter(Self.prefetchLimits, elapsed: parts.elapsed) { what in
+            DocumentError(.resourceExhausted, "reads before a retry may read \(what), the limit")
+        }
         var prefetched: [TransactionRead] = []
         for path in reads.documents {
             prefetched.append(.document(path, try view.document(path, within: &budget)))
         }
         for (query, normalized) in reads.queries where !reads.aggregated.contains(query) {
-            let documents = try normalized.run(in: view, within: budget.beforeAnswer)
+            let documents = try normalized.run(in: view, within: budget.beforeAnswer, meter: meter)
             try budget.take(documents.reduce(0) { $0 + $1.weight })
             prefetched.append(.query(query, documents))
         }

@@ -51,13 +51,13 @@ struct AccountChange: Sendable {
         }
     }
 
-    /// - Parameter isAnonymous: whether the user has only an anonymous sign-in, and so no address to recover.
-    func apply(to user: inout UserRecord, isAnonymous: Bool, in transaction: UserTransaction) throws {
+    /// - Parameter hidesAccounts: whether a change that is refused must not tell that another account has the address.
+    func apply(to user: inout UserRecord, hidesAccounts: Bool, in transaction: UserTransaction) throws {
         if let email, email != user.email {
-            try requireVerifiedChange(of: user)
-            if !isAnonymous, user.initialEmail == nil { user.initialEmail = user.email }
-            user.email = email
-            user.isEmailVerified = false
+            // As on Firebase, a verified address takes the place of another, by a link.
+            try require(
+                isAdmin || user.secondFactors.isEmpty && !hidesAccounts, IdentityToolkit.unverifiedChange)
+            user.replaceEmail(by: email)
         }
         if let name = fields["displayName"] { user.displayName = name }
         if let picture = fields["photoUrl"] { user.photoURL = picture }
@@ -70,12 +70,12 @@ struct AccountChange: Sendable {
             case "DISPLAY_NAME": user.displayName = nil
             case "PHOTO_URL": user.photoURL = nil
             case "PASSWORD": user.password = nil
-            case "EMAIL": Self.removeEmail(of: &user)
+            case "EMAIL": user.removeEmail()
             default: break
             }
         }
         if deletedProviders.contains("password") {
-            Self.removeEmail(of: &user)
+            user.removeEmail()
             user.password = nil
         }
         if deletedProviders.contains("phone") { user.phoneNumber = nil }
@@ -97,17 +97,6 @@ struct AccountChange: Sendable {
                 factors.messages("enrollments"), at: transaction.milliseconds, makesIDs: false)
         }
     }
-
-    /// A user with second factors gets a verified address in place of a verified one, by a link.
-    private func requireVerifiedChange(of user: UserRecord) throws(IdentityToolkitError) {
-        try require(isAdmin || user.secondFactors.isEmpty, IdentityToolkit.unverifiedChange)
-    }
-
-    private static func removeEmail(of user: inout UserRecord) {
-        user.email = nil
-        user.isEmailVerified = false
-        user.usesEmailLink = false
-    }
 }
 
 extension IdentityToolkit {
@@ -119,14 +108,24 @@ extension IdentityToolkit {
     func handOver(_ user: inout UserRecord, in transaction: UserTransaction) throws {
         (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
         user.usesEmailLink = false
-        // Otherwise a code for the address before would take the account back.
-        user.initialEmail = nil
+        user.handedOverAt = transaction.milliseconds
         user.validSince = transaction.seconds
         try transaction.endSessions(of: user.uid)
     }
 }
 
 extension UserRecord {
+    mutating func replaceEmail(by new: String?, isVerified: Bool = false) {
+        if new != email, initialEmail == nil { initialEmail = email }
+        email = new
+        isEmailVerified = isVerified
+    }
+
+    mutating func removeEmail() {
+        replaceEmail(by: nil)
+        usesEmailLink = false
+    }
+
     /// Adds an identity, or replaces that of the same provider.
     mutating func set(_ identity: ProviderIdentity) {
         if let index = identities.firstIndex(where: { $0.provider == identity.provider }) {

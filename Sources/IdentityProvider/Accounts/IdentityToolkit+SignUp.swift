@@ -51,16 +51,10 @@ extension IdentityToolkit {
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
-            if let former = user.email {
-                try require(user.secondFactors.isEmpty, Self.unverifiedChange)
-                let first = user.initialEmail ?? former
-                user.initialEmail = first
-                try issue(
-                    MailAction(.recoverEmail, email: first, uid: user.uid), code: recovery, isSent: codes.sendsMail,
-                    newEmail: email, origin: call.origin, continueURL: nil, in: transaction)
-            }
-            user.email = email
-            user.isEmailVerified = false
+            try require(user.secondFactors.isEmpty, Self.unverifiedChange)
+            let old = user
+            user.replaceEmail(by: email)
+            try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             if let name { user.displayName = name }
             try setPassword(hash, of: &user, in: transaction)
             return .signIn(

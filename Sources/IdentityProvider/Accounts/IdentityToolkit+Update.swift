@@ -22,20 +22,12 @@ extension IdentityToolkit {
             let old =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
-            let user = try store(
-                change, password, of: old, isAnonymous: caller?.provider == "anonymous", in: transaction)
+            let user = try store(change, password, of: old, in: transaction)
             let hasNewEmail = change.email != nil && user.email != old.email
-            var recovered: MailAction?
-            if hasNewEmail, caller?.provider != "anonymous", let email = user.initialEmail, email != user.email {
-                recovered = MailAction(.recoverEmail, email: email, uid: user.uid)
-            }
-            let isSent = caller != nil && codes.sendsMail
-            if let action = recovered, isSent || isDevelopment {
-                // An admin's change doesn't alarm the owner.
-                try issue(
-                    action, code: recovery, isSent: isSent, newEmail: user.email,
-                    origin: call.origin, continueURL: nil, in: transaction)
-            }
+            // An admin's change doesn't alarm the owner.
+            let recovered = try issueRecovery(
+                of: old, now: user, code: recovery, isSent: caller != nil && codes.sendsMail, origin: call.origin,
+                in: transaction)
             guard let caller, password != nil || hasNewEmail else { return (user, SignedInUser?.none, recovered) }
             let provider = password == nil ? caller.provider : "password"
             var candidate = SignInCandidate(user: user, isNew: false, provider: provider, asksForSecondFactor: false)
@@ -60,11 +52,10 @@ extension IdentityToolkit {
     ///
     /// - Returns: the user as changed.
     func store(
-        _ change: AccountChange, _ password: PasswordHash?, of old: UserRecord, isAnonymous: Bool,
-        in transaction: UserTransaction
+        _ change: AccountChange, _ password: PasswordHash?, of old: UserRecord, in transaction: UserTransaction
     ) throws -> UserRecord {
         var user = old
-        try change.apply(to: &user, isAnonymous: isAnonymous, in: transaction)
+        try change.apply(to: &user, hidesAccounts: settings(transaction).hidesAccounts, in: transaction)
         if let password { try setPassword(password, of: &user, in: transaction) }
         if change.email != nil, user.email != old.email {
             user.validSince = change.validSince ?? transaction.seconds

@@ -7,7 +7,7 @@ extension IdentityToolkit {
         let email = try require(
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let code = try require(call["oobCode"], "MISSING_OOB_CODE")
-        let newID = Secrets.id()
+        let (newID, recovery) = (Secrets.id(), Secrets.text())
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("emailLink")) { transaction in
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             try require(action.kind == .emailSignIn, "INVALID_OOB_CODE")
@@ -17,12 +17,19 @@ extension IdentityToolkit {
             let known = try transaction.user(email: email)
             let linked = try caller.map { try self.user(of: $0, in: transaction) }
             if let known, let linked { try require(known.uid == linked.uid, "EMAIL_EXISTS") }
+            // Who read the mails when it was asked for may have been kept out since.
+            if let known, known.isEmailVerified { try requireCurrent(stored, for: known) }
             transaction.delete(stored, hash: Secrets.hash(code))
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             if known != nil, linked == nil, !user.isEmailVerified { try handOver(&user, in: transaction) }
-            user.email = email
-            user.isEmailVerified = true
+            if user.email != nil, user.email != email {
+                try require(user.secondFactors.isEmpty, Self.unverifiedChange)
+                try endSignIns(of: &user, in: transaction)
+            }
+            let old = user
+            user.replaceEmail(by: email, isVerified: true)
             user.usesEmailLink = true
+            try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             try require(!user.isDisabled, "USER_DISABLED")
             return .signIn(
                 SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"))

@@ -276,33 +276,27 @@ extension IdentityToolkit {
     func apply(_ code: String, from origin: CallOrigin) async throws -> JSONObject {
         let recovery = Secrets.text()
         let (user, newEmail, recovered) = try await users.commit { transaction in
-            var recovered: MailAction?
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             var user = try userOfCode(stored, action, in: transaction)
+            let old = user
             switch action.kind {
             case .passwordReset, .emailSignIn: throw IdentityToolkitError.invalidCode
             case .verifyEmail: user.isEmailVerified = true
             case .verifyAndChangeEmail:
-                user.initialEmail = user.initialEmail ?? user.email
-                user.email = action.newEmail
-                user.isEmailVerified = true
+                user.replaceEmail(by: action.newEmail, isVerified: true)
             case .recoverEmail:
+                try releaseAddress(action.email, from: user.uid, in: transaction)
                 // Who has changed the address may know the password, and have added ways to sign in since.
                 try handOver(&user, in: transaction)
                 user.secondFactors.removeAll { $0.enrolledAt >= stored.createdAt }
                 user.email = action.email
                 user.isEmailVerified = true
             }
-            if action.kind == .verifyAndChangeEmail, let first = user.initialEmail, first != user.email {
-                let action = MailAction(.recoverEmail, email: first, uid: user.uid)
-                try issue(
-                    action, code: recovery, isSent: codes.sendsMail, newEmail: user.email, origin: origin,
-                    continueURL: nil, in: transaction)
-                recovered = action
-            }
+            let recovered =
+                action.kind == .verifyAndChangeEmail
+                ? try issueRecovery(of: old, now: user, code: recovery, origin: origin, in: transaction) : nil
             if user.email != action.email || action.kind == .recoverEmail {
-                user.validSince = transaction.seconds
-                try transaction.endSessions(of: user.uid)
+                try endSignIns(of: &user, in: transaction)
             }
             transaction.delete(stored, hash: Secrets.hash(code))
             try transaction.update(user)
@@ -324,11 +318,12 @@ extension IdentityToolkit {
         guard let uid = action.uid, let user = try transaction.user(uid) else { throw IdentityToolkitError.invalidCode }
         switch action.kind {
         case .recoverEmail:
-            try require(user.email != action.email && user.initialEmail == action.email, "INVALID_OOB_CODE")
+            try require(
+                user.email != action.email && code.createdAt > user.handedOverAt ?? .min, "INVALID_OOB_CODE")
         case .verifyEmail, .emailSignIn: try require(user.email == action.email, "INVALID_OOB_CODE")
         case .passwordReset, .verifyAndChangeEmail:
-            try require(
-                user.email == action.email && code.createdAt / 1000 >= user.validSince ?? 0, "INVALID_OOB_CODE")
+            try require(user.email == action.email, "INVALID_OOB_CODE")
+            try requireCurrent(code, for: user)
         }
         return user
     }

@@ -71,14 +71,15 @@ struct Page {
     /// A text as HTML, also within quotes.
     static func escaped(_ text: String) -> String {
         var escaped = ""
-        for character in text {
-            switch character {
+        // Not by characters: a mark before or after one of these makes another character of both.
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
             case "'": escaped += "&#39;"
-            default: escaped.append(character)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
         return escaped

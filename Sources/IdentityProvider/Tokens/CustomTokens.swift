@@ -48,7 +48,7 @@ package struct CustomTokens: Sendable {
             throw CustomTokenError(reason: "The token's signature is invalid.")
         }
         guard let issued = payload["iat"]?.intValue, let expires = payload["exp"]?.intValue,
-            Int64(issued) <= now + 300, Int64(expires) > now, expires - issued <= 3600
+            Int64(issued) <= now + 300, Int64(expires) > now, expires <= issued + 3600
         else { throw CustomTokenError(reason: "The token has expired, or its times are invalid.") }
         return payload
     }

@@ -13,7 +13,10 @@ enum WebSocketPipeline {
         limits.maxHeaderListSize = 80 * 1024
         try channel.pipeline.syncOperations.addHandlers([
             HTTPResponseEncoder(),
-            Decoder(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)), handler,
+            // What follows an upgrade is kept until there is one.
+            Decoder(
+                HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
+                maximumBufferSize: 256 * 1024), handler,
         ])
     }
 

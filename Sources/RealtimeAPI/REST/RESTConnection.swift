@@ -174,7 +174,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         self.head = head
         // After a request with this header no other is parsed.
         keepsAlive =
-            head.isKeepAlive && head.version.minor > 0 && !loop.isStopping && !head.headers.contains(name: "Upgrade")
+            head.isKeepAlive && head.version.minor > 0 && !loop.isStopping
+            && !head.headers.contains(name: "Upgrade") && head.method != .CONNECT
         hasSentHead = false
         receivedBytes = 0
         deadline = loop.eventLoop.now + loop.parts.port.transfer

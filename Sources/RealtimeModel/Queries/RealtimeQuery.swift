@@ -52,7 +52,9 @@ package struct RealtimeQuery: Hashable, Sendable {
     }
 
     /// Whether it asks for all children: it is only an order then.
-    package var loadsAll: Bool { start == nil && end == nil && limit == nil }
+    package var loadsAll: Bool { !hasRange && limit == nil }
+
+    package var hasRange: Bool { start != nil || end != nil }
 
     /// Whether it is the query of a listen without one.
     package var isDefault: Bool { loadsAll && index == .priority }

@@ -21,7 +21,7 @@ final class RowChanges {
 
     /// In the order of the paths, in chunks, so that an insertion moves few. None is empty.
     fileprivate private(set) var chunks: [[Change]] = []
-    /// Ranges whose stored rows aren't seen any more.
+    /// Ranges whose stored rows aren't seen any more, in their order. None is in another.
     private(set) var hidden: [KeyRange] = []
     /// A subtree that gets the rows of a tree of its own, which are stored already.
     private(set) var adopted: TreeLayout.Extent?
@@ -63,13 +63,26 @@ final class RowChanges {
 
     /// Removes all rows of a subtree without looking at them.
     func hide(_ range: KeyRange) {
-        let kept = all.filter { !range.contains($0.path) }
-        count = kept.count
-        chunks = stride(from: 0, to: kept.count, by: Self.maxChunk).map { start in
-            Array(kept[start..<min(start + Self.maxChunk, kept.count)])
+        if cursor(in: range, reverse: false).next != nil {
+            let kept = all.filter { !range.contains($0.path) }
+            count = kept.count
+            chunks = stride(from: 0, to: kept.count, by: Self.maxChunk).map { start in
+                Array(kept[start..<min(start + Self.maxChunk, kept.count)])
+            }
         }
-        hidden.removeAll { range.intersection($0) == $0 }
-        hidden.append(range)
+        // Subtrees are apart, or one is in the other.
+        let first = hiddenIndex(after: range.lower)
+        if first < hidden.count, hidden[first].lower != range.lower, hidden[first].contains(range.lower) { return }
+        var end = first
+        while end < hidden.count, range.intersection(hidden[end]) == hidden[end] { end += 1 }
+        hidden.replaceSubrange(first..<end, with: [range])
+    }
+
+    /// The index of the first hidden range that ends after a path.
+    fileprivate func hiddenIndex(after path: [UInt8]) -> Int {
+        Self.firstIndex(below: hidden.count) { index in
+            hidden[index].upper.map { !path.lexicographicallyPrecedes($0) } ?? false
+        }
     }
 
     /// Replaces a subtree, in which nothing was changed, by rows that are stored already.
@@ -89,14 +102,19 @@ final class RowChanges {
         return .some(change.row)
     }
 
-    func hides(_ path: [UInt8]) -> Bool { hidden.contains { $0.contains(path) } }
+    func hides(_ path: [UInt8]) -> Bool {
+        let index = hiddenIndex(after: path)
+        return index < hidden.count && hidden[index].contains(path)
+    }
 
     /// Where rows are looked for that a range, a node with what is below it or without itself, may have.
     func start(of range: KeyRange) -> [UInt8]? { starts.isEmpty ? nil : starts[range] }
 
     /// Remembers the first path that is seen in a range; nil for none.
     func note(_ first: ArraySlice<UInt8>?, firstIn range: KeyRange) {
-        guard count > Self.fewChanges, let start = first.map({ Array($0) }) ?? range.upper else { return }
+        guard count + hidden.count > Self.fewChanges, let start = first.map({ Array($0) }) ?? range.upper else {
+            return
+        }
         if starts.updateValue(start, forKey: range) == nil { bytes += 3 * start.count + 128 }
     }
 
@@ -199,18 +217,45 @@ extension RowChanges {
     }
 
     /// The parts of a range whose stored rows are seen, in the order of a scan.
-    func visibleParts(of range: KeyRange, reverse: Bool) -> [KeyRange] {
-        guard !hidden.isEmpty else { return [range] }
-        var parts = [range]
-        for hidden in hidden {
-            parts = parts.flatMap { part -> [KeyRange] in
-                guard let common = part.intersection(hidden) else { return [part] }
-                var rest = [KeyRange(lower: part.lower, upper: common.lower)]
-                if let upper = common.upper { rest.append(KeyRange(lower: upper, upper: part.upper)) }
-                return rest
+    struct VisibleParts: Sequence, IteratorProtocol {
+        /// Its hidden ranges.
+        fileprivate var hidden: ArraySlice<KeyRange>
+        /// Nil once all parts were given.
+        fileprivate var rest: KeyRange?
+        fileprivate let reverse: Bool
+
+        mutating func next() -> KeyRange? {
+            while let part = rest {
+                guard let gap = reverse ? hidden.popLast() : hidden.popFirst() else {
+                    rest = nil
+                    return part.isEmpty ? nil : part
+                }
+                let before = KeyRange(lower: part.lower, upper: gap.lower)
+                let after = gap.upper.map { KeyRange(lower: $0, upper: part.upper) }
+                rest = reverse ? before : after
+                if let found = reverse ? after : before, !found.isEmpty { return found }
             }
+            return nil
         }
-        parts.removeAll { $0.isEmpty }
-        return reverse ? parts.reversed() : parts
+    }
+
+    func visibleParts(of range: KeyRange, reverse: Bool) -> VisibleParts {
+        let first = hiddenIndex(after: range.lower)
+        let end =
+            range.upper.map { upper in
+                Self.firstIndex(below: hidden.count) { hidden[$0].lower.lexicographicallyPrecedes(upper) }
+            } ?? hidden.count
+        return VisibleParts(hidden: hidden[min(first, end)..<end], rest: range.isEmpty ? nil : range, reverse: reverse)
+    }
+
+    /// The last changed row in a range, unless many were removed after it.
+    func lastRow(in range: KeyRange) -> [UInt8]? {
+        var changes = cursor(in: range, reverse: true)
+        for _ in 0..<Self.fewChanges {
+            guard let change = changes.next else { return nil }
+            if change.row != nil { return change.path }
+            changes.advance()
+        }
+        return nil
     }
 }

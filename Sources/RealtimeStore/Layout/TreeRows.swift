@@ -59,6 +59,9 @@ struct TreeRows {
 
     /// The first row in a range, or the last one.
     func first(in range: KeyRange, reverse: Bool = false) throws -> (path: ArraySlice<UInt8>, row: [UInt8])? {
+        var range = range
+        // Stored rows before it aren't the last one, and there may be much that was removed between.
+        if reverse, let last = changes?.lastRow(in: range) { range.lower = last }
         var found: (ArraySlice<UInt8>, [UInt8])?
         try scan(range, reverse: reverse) { path, row in
             found = (path, row)

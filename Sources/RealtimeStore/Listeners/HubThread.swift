@@ -164,10 +164,8 @@ final class HubThread: @unchecked Sendable {
         place.add(group)
         // What others have already is skipped when it comes.
         for commit in later.taken(of: core.namespace) {
-            for applied in commit.changes {
-                tree.visit(applied) { changed, change in
-                    if changed === place { group.add(change, version: commit.version, bytes: commit.bytes) }
-                }
+            for (changed, changes) in tree.places(of: commit) where changed === place {
+                group.add(changes, version: commit.version, bytes: commit.bytes)
             }
         }
     }
@@ -255,19 +253,7 @@ final class HubThread: @unchecked Sendable {
     // MARK: Commits
 
     private func deliver(_ commit: RealtimeCommitFeed, to tree: ListenerTree) {
-        var places: [(place: ListenerTree.Place, changes: [RealtimeChange])] = []
-        var indices: [ObjectIdentifier: Int] = [:]
-        for applied in commit.changes {
-            tree.visit(applied) { place, change in
-                if let index = indices[ObjectIdentifier(place)] {
-                    places[index].changes.append(change)
-                } else {
-                    indices[ObjectIdentifier(place)] = places.count
-                    places.append((place, [change]))
-                }
-            }
-        }
-        for (place, changes) in places {
+        for (place, changes) in tree.places(of: commit) {
             if changes.contains(where: { $0.staged != nil }) {
                 outdatedPlaces.invalidate(place, in: commit.namespace, at: commit.version)
             } else if !place.listeners.isEmpty {
@@ -276,7 +262,7 @@ final class HubThread: @unchecked Sendable {
                 for listener in place.listeners.values { listener.push(push) }
             }
             guard !later.hasTaken(commit) else { continue }
-            for change in changes { add(change, of: commit, toWindowsAt: place) }
+            add(changes, of: commit, toWindowsAt: place)
         }
     }
 
@@ -321,15 +307,15 @@ final class HubThread: @unchecked Sendable {
         let commits = later.take(namespace, upTo: version, from: position)
         guard let tree = trees[namespace] else { return }
         for commit in commits {
-            for applied in commit.changes {
-                tree.visit(applied) { place, change in add(change, of: commit, toWindowsAt: place) }
-            }
+            for (place, changes) in tree.places(of: commit) { add(changes, of: commit, toWindowsAt: place) }
         }
     }
 
-    private func add(_ change: RealtimeChange, of commit: RealtimeCommitFeed, toWindowsAt place: ListenerTree.Place) {
+    private func add(
+        _ changes: [RealtimeChange], of commit: RealtimeCommitFeed, toWindowsAt place: ListenerTree.Place
+    ) {
         for (key, group) in place.groups {
-            group.add(change, version: commit.version, bytes: commit.bytes)
+            group.add(changes, version: commit.version, bytes: commit.bytes)
             if !group.isReading { outdated[key] = (commit.namespace, group) }
         }
     }

@@ -68,6 +68,23 @@ final class ListenerTree {
         }
     }
 
+    /// The places that a commit concerns, each with its changes as they are seen from there.
+    func places(of commit: RealtimeCommitFeed) -> [(place: Place, changes: [RealtimeChange])] {
+        var places: [(place: Place, changes: [RealtimeChange])] = []
+        var indices: [ObjectIdentifier: Int] = [:]
+        for applied in commit.changes {
+            visit(applied) { place, change in
+                if let index = indices[ObjectIdentifier(place)] {
+                    places[index].changes.append(change)
+                } else {
+                    indices[ObjectIdentifier(place)] = places.count
+                    places.append((place, [change]))
+                }
+            }
+        }
+        return places
+    }
+
     /// Visits the places that a change concerns, each with the change as it is seen from there.
     func visit(_ applied: RealtimeAppliedChange, _ body: (Place, RealtimeChange) -> Void) {
         let target = applied.change.target

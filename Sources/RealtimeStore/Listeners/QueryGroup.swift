@@ -18,8 +18,9 @@ final class QueryGroup: @unchecked Sendable {
     let query: RealtimeQuery
     private(set) var listeners: [UInt64: ListenerCore] = [:]
     private var state = State.reading
-    /// Changes that the window doesn't have yet.
-    private var changes: [(version: Int64, change: RealtimeChange)] = []
+    /// Changes that the window doesn't have yet, by commit: all groups of a path share them.
+    private var changes: [(version: Int64, changes: [RealtimeChange])] = []
+    private var changedCount = 0
     private var changedBytes = 0
     /// The version of the last change that isn't kept, because too much waited for the whole result.
     private var forgotten = Int64.min
@@ -61,22 +62,28 @@ final class QueryGroup: @unchecked Sendable {
     // MARK: The window
 
     /// - Parameters:
-    ///   - change: as seen from the path.
-    ///   - bytes: the approximate size of it and the commit's others.
-    func add(_ change: RealtimeChange, version: Int64, bytes: Int) {
-        // The node's own priority isn't part of a query's result.
-        if change.target.path.isRoot, change.target.isPriority { return }
+    ///   - new: those of a commit, as seen from the path.
+    ///   - bytes: the approximate size of them and the commit's others.
+    func add(_ new: [RealtimeChange], version: Int64, bytes: Int) {
         // What is read later has it.
         if case .delayed = state { return }
+        guard !new.allSatisfy(Self.isIrrelevant) else { return }
+        changedCount += new.count
         changedBytes += bytes
-        if isReading, changes.count >= WaitingChanges.maxCount || changedBytes > WaitingChanges.maxBytes {
+        if isReading, changedCount > WaitingChanges.maxCount || changedBytes > WaitingChanges.maxBytes {
             forgotten = version
-            changes = []
-            changedBytes = 0
+            forgetChanges()
             return
         }
-        changes.append((version, change))
+        changes.append((version, new))
     }
+
+    /// The node's own priority isn't part of a query's result.
+    private static func isIrrelevant(_ change: RealtimeChange) -> Bool {
+        change.target.path.isRoot && change.target.isPriority
+    }
+
+    private func forgetChanges() { (changes, changedCount, changedBytes) = ([], 0, 0) }
 
     /// Whether a result of the version lacks changes that aren't kept.
     func lacks(_ version: Int64) -> Bool { forgotten > version }
@@ -84,20 +91,20 @@ final class QueryGroup: @unchecked Sendable {
     func begin(at version: Int64, _ window: QueryWindow) {
         state = .current(window)
         changes.removeAll { $0.version <= version }
+        changedCount = changes.reduce(0) { $0 + $1.changes.count }
         changedBytes = 0
     }
 
     /// Forgets the window. The whole result follows, with ``begin(at:_:)``.
     func restart() {
         state = .reading
-        changes = []
-        changedBytes = 0
+        forgetChanges()
     }
 
     /// Forgets the window until ``restart()``.
     func delay() {
         state = .delayed
-        changes = []
+        forgetChanges()
     }
 
     /// Brings the window up to date.
@@ -109,22 +116,29 @@ final class QueryGroup: @unchecked Sendable {
         guard case .current(var window) = self.state, !changes.isEmpty else { return nil }
         // The only reference, so that the update copies nothing.
         self.state = .reading
-        let changes = changes
-        self.changes = []
-        changedBytes = 0
+        let (all, count) = (changes, changedCount)
+        forgetChanges()
         var bytes = ReadBytes(state.snapshot.limits)
+        total += count * Self.bytesOfChange
         defer { total += bytes.count }
         var pushed: [RealtimeChange] = []
-        if changes.contains(where: { $0.change.target.path.isRoot }) {
+        let limit = state.snapshot.limits.maxQueryNodes
+        // The whole result is read then.
+        guard count <= limit * Self.changesOfChild else {
+            throw RealtimeFailure(.tooManyNodes, "more than \(limit * Self.changesOfChild) nodes have changed")
+        }
+        let changes = all.lazy.flatMap(\.changes).filter { !Self.isIrrelevant($0) }
+        if changes.contains(where: { $0.target.path.isRoot }) {
             let matches = try state.snapshot.matches(of: query, at: path, counting: &bytes).entries
             pushed = [RealtimeChange(RealtimeTarget(.root), try node(of: matches, in: state, &bytes))]
             window = QueryWindow(matches, query)
         } else {
             var byChild: [RealtimeKey: [RealtimeChange]] = [:]
-            for (_, change) in changes { byChild[change.target.path.keys[0], default: []].append(change) }
-            let limit = state.snapshot.limits.maxQueryNodes
-            guard byChild.count <= limit else {
-                throw RealtimeFailure(.tooManyNodes, "more than \(limit) children have changed")
+            for change in changes {
+                byChild[change.target.path.keys[0], default: []].append(change)
+                guard byChild.count <= limit else {
+                    throw RealtimeFailure(.tooManyNodes, "more than \(limit) children have changed")
+                }
             }
             var entries: [RealtimeIndexEntry] = []
             for key in byChild.keys {
@@ -148,6 +162,11 @@ final class QueryGroup: @unchecked Sendable {
         return pushed.isEmpty
             ? nil : RealtimePush(at: path, pushed, version: state.snapshot.version, to: listeners.count)
     }
+
+    /// What looking at a change takes, as bytes read.
+    private static let bytesOfChange = 64
+    /// So many changes of each child are looked at.
+    private static let changesOfChild = 10
 
     private func whole(_ key: RealtimeKey, in state: QueryState, _ bytes: inout ReadBytes) throws -> RealtimeChange {
         RealtimeChange(Self.target(of: key), try state.node(at: path.child(key), counting: &bytes))

@@ -44,6 +44,8 @@ extension RealtimeSnapshot {
     }
 
     /// Writes a leaf as it is, or an object with `true` for each child. What is below the children isn't read.
+    ///
+    /// A range leaves out everything of a leaf, as it does in other reads. A limit alone doesn't: the official export asks so.
     package func writeShallowJSON(
         at path: RealtimePath, matching query: RealtimeQuery? = nil, pieceBytes: Int = 65_536,
         _ body: ([UInt8]) throws -> Void
@@ -61,7 +63,7 @@ extension RealtimeSnapshot {
         }
         let parent = TreeKey.of(path)
         if let leaf = try stored(at: parent)?.leaf {
-            writer.realtime(leaf)
+            if query?.hasRange == true { writer.null() } else { writer.realtime(leaf) }
             return try body(writer.bytes)
         }
         if let query, !query.loadsAll {

@@ -29,7 +29,29 @@ package struct RealtimeAppliedChange: Sendable {
         /// Any at or below the target's path: the old ones weren't looked at.
         case any
         /// Those of several changes that it stands for.
-        indirect case parts([RealtimeAppliedChange])
+        indirect case parts(Parts)
+    }
+
+    /// Changes by where they are: those of one commit may be very many.
+    struct Parts: Sendable {
+        private var all: [RealtimePath: [RealtimeAppliedChange]] = [:]
+        /// What has changes below it.
+        private var above: Set<RealtimePath> = []
+
+        init(_ parts: [RealtimeAppliedChange]) {
+            for part in parts {
+                let path = part.change.target.path
+                all[path, default: []].append(part)
+                for depth in 0..<path.depth { above.insert(path.prefix(depth)) }
+            }
+        }
+
+        func concern(_ path: RealtimePath, having node: RealtimeNode?) -> Bool {
+            above.contains(path)
+                || (0...path.depth).contains { depth in
+                    all[path.prefix(depth)]?.contains { $0.concerns(path, having: node) } ?? false
+                }
+        }
     }
 
     /// Whether something has changed at or below a path that the target contains.
@@ -39,11 +61,7 @@ package struct RealtimeAppliedChange: Sendable {
         switch extent {
         case .created: return node != nil
         case .any: return true
-        case .parts(let parts):
-            return parts.contains { part in
-                let target = part.change.target.path
-                return target.contains(path) ? part.concerns(path, having: node) : path.contains(target)
-            }
+        case .parts(let parts): return parts.concern(path, having: node)
         case .rows(let rows):
             let range = TreeKey.subtree(TreeKey.of(path))
             var (low, high) = (0, rows.count)

@@ -125,7 +125,8 @@ struct AppliedChanges {
             var bytes = ReadBytes()
             let change = RealtimeChange(RealtimeTarget(path), try after.node(at: path, counting: &bytes))
             let parts = takeChanges(below: path)
-            values[path] = append(RealtimeAppliedChange(change: change, extent: .parts(parts)))
+            values[path] = append(
+                RealtimeAppliedChange(change: change, extent: .parts(RealtimeAppliedChange.Parts(parts))))
         }
     }
 

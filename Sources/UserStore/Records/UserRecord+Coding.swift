@@ -5,7 +5,7 @@ extension UserRecord {
     private enum Field: UInt8 {
         case email = 1, isEmailVerified, displayName, photoURL, phoneNumber, isDisabled, password, passwordUpdatedAt
         case usesEmailLink, usesCustomToken, identity, secondFactor, claims, initialEmail, createdAt, lastSignInAt
-        case lastRefreshAt, validSince
+        case lastRefreshAt, validSince, handedOverAt
     }
 
     init(uid: String, stored bytes: [UInt8]) throws(DecodingFailure) {
@@ -35,6 +35,7 @@ extension UserRecord {
             case .lastSignInAt: lastSignInAt = try reader.signed()
             case .lastRefreshAt: lastRefreshAt = try reader.signed()
             case .validSince: validSince = try reader.signed()
+            case .handedOverAt: handedOverAt = try reader.signed()
             }
         }
     }
@@ -79,6 +80,7 @@ extension UserRecord {
         number(.lastSignInAt, lastSignInAt)
         number(.lastRefreshAt, lastRefreshAt)
         number(.validSince, validSince)
+        number(.handedOverAt, handedOverAt)
         return writer.bytes
     }
 }

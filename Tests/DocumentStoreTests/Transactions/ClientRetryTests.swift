@@ -42,6 +42,33 @@ import Testing
         }
     }
 
+    /// Allows what doesn't exist, or is public.
+    private struct Published: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            guard case .get(_, let document?) = access, document.fields["isPublic"] != .boolean(true) else { return }
+            throw DocumentError(.permissionDenied, "no")
+        }
+    }
+
+    /// The older state isn't shown because the newest one may be.
+    @Test(arguments: [true, false]) func thePolicyDecidesOnWhatIsAnswered(isDeleted: Bool) async throws {
+        try await withStore { test in
+            try await test.set("c/mine", ["isPublic": .boolean(true)])
+            try await test.set("c/note", ["secret": .string("s")])
+            var user = client
+            user.policy = Published()
+            let transaction = try await test.begin(context: user)
+            _ = try await test.get("c/mine", in: transaction, context: user)
+            try await test.set("c/mine", ["isPublic": .boolean(true), "n": .integer(1)])
+            let note = try DocumentPath("c/note")
+            try await test.commit([
+                Write(path: note, operation: isDeleted ? .delete : .set(["isPublic": .boolean(true)]))
+            ])
+            let seen = await refusal { _ = try await test.get("c/note", in: transaction, context: user) }
+            #expect(seen?.code == .permissionDenied)
+        }
+    }
+
     /// A client isn't sent what its retry has read for it, so a change of that isn't its conflict.
     @Test func aRetryHasReadNothing() async throws {
         try await withStore { test in

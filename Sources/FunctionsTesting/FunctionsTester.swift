@@ -160,6 +160,7 @@ public final class FunctionsTester: Sendable {
         configuration.clientQueryLimits.time = day
         configuration.clientCommitLimits.time = day
         configuration.maxRefillTime = day
+        configuration.maxDeliveryTime = day
         // A test may hold a transaction until another one has ended.
         configuration.hotTime = .zero
         return configuration

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a worker may write per second: lines, printed or logged, and printed bytes.
+/// What a worker may write per second: lines, printed or logged, bytes of logged ones, and printed bytes.
 struct OutputBudget: Equatable {
     static let linesPerSecond = 1000
     /// Dropped lines must be read too; this bounds their bytes.
@@ -8,6 +8,7 @@ struct OutputBudget: Equatable {
 
     private var windowStart: NIODeadline
     private var lines = 0
+    private var loggedBytes = 0
     private var bytes = 0
     private(set) var dropped = 0
 
@@ -19,26 +20,33 @@ struct OutputBudget: Equatable {
         case drop(isFirst: Bool)
     }
 
-    mutating func take(now: NIODeadline) -> Verdict {
+    /// - Parameter bytes: the size of a logged line, which is still to be decoded; 0 for a printed one.
+    mutating func take(_ bytes: Int = 0, now: NIODeadline) -> Verdict {
         renew(now)
         lines += 1
-        guard lines > Self.linesPerSecond else { return .write }
+        loggedBytes += bytes
+        guard lines > Self.linesPerSecond || loggedBytes > Self.bytesPerSecond else { return .write }
         dropped += 1
         return .drop(isFirst: dropped == 1)
     }
 
+    /// - Parameters:
+    ///   - count: the bytes that were read.
+    ///   - lines: the lines that end in them: each costs as much as some bytes.
     /// - Returns: how long to stop reading the worker's output; nil if more may be read.
-    mutating func read(_ count: Int, now: NIODeadline) -> TimeAmount? {
+    mutating func read(_ count: Int, lines: Int, now: NIODeadline) -> TimeAmount? {
         renew(now)
-        bytes += count
-        return bytes >= Self.bytesPerSecond ? windowStart + .seconds(1) - now : nil
+        bytes += count + lines * Self.bytesOfLine
+        guard bytes >= Self.bytesPerSecond else { return nil }
+        return windowStart + .seconds(Int64(bytes / Self.bytesPerSecond)) - now
     }
+
+    private static let bytesOfLine = 32
 
     private mutating func renew(_ now: NIODeadline) {
         guard now - windowStart >= .seconds(1) else { return }
         windowStart = now
-        lines = 0
-        bytes = 0
+        (lines, loggedBytes, bytes) = (0, 0, 0)
     }
 
     /// - Returns: the number of lines dropped since the last report.

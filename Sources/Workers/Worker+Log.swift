@@ -14,15 +14,17 @@ extension Worker {
     }
 
     /// Whether the worker may log another line. Lines beyond the budget are dropped.
-    func mayWriteLine() -> Bool {
-        let verdict = output.withLock { $0.take(now: now) }
+    func mayWriteLine(_ bytes: Int = 0) -> Bool {
+        let verdict = output.withLock { $0.take(bytes, now: now) }
         if verdict == .drop(isFirst: true) {
             schedule(in: .seconds(1)) { [self] in
                 let dropped = output.withLock { $0.report() }
                 logger.warning(
                     "output was dropped",
                     metadata: [
-                        "output.dropped": "\(dropped)", "output.limit": "\(OutputBudget.linesPerSecond) lines a second",
+                        "output.dropped": "\(dropped)",
+                        "output.limit":
+                            "\(OutputBudget.linesPerSecond) lines or \(OutputBudget.bytesPerSecond) logged bytes a second",
                     ])
             }
         }
@@ -30,8 +32,8 @@ extension Worker {
     }
 
     /// - Returns: how long to stop reading the worker's output; nil if more may be read.
-    func pause(afterReading bytes: Int) -> TimeAmount? {
-        guard let pause = output.withLock({ $0.read(bytes, now: now) }) else { return nil }
+    func pause(afterReading bytes: Int, lines: Int) -> TimeAmount? {
+        guard let pause = output.withLock({ $0.read(bytes, lines: lines, now: now) }) else { return nil }
         if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
             logger.warning(
                 "the function prints faster than its output is read, and waits",

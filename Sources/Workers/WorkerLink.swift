@@ -19,6 +19,8 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     private var channel: (any Channel)?
     private var parser = FrameParser()
     private var pending = ByteBuffer()
+    /// What handlers may send more of, once the worker reads again.
+    private var owed: [UInt64: Int] = [:]
     private var isReady = false
     private var hasViolated = false
     /// Whether the link isn't read because too many operations wait.
@@ -60,6 +62,11 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     /// Lets the handler send more of a streamed answer.
     func credit(_ id: UInt64, _ bytes: Int) {
         guard channel != nil, bytes > 0 else { return }
+        // A worker that doesn't read what it is sent could have any number of them wait.
+        guard isWritable else {
+            let owed = (owed[id] ?? 0).addingReportingOverflow(bytes)
+            return self.owed[id] = owed.overflow ? .max : owed.partialValue
+        }
         send(.credit, id) { $0.writeInteger(UInt32(clamping: bytes)) }
     }
 
@@ -99,7 +106,12 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { operations.begin() }
+        if context.channel.isWritable {
+            let owed = owed
+            self.owed = [:]
+            for (id, bytes) in owed where loop[id]?.link === self { credit(id, bytes) }
+            operations.begin()
+        }
         context.fireChannelWritabilityChanged()
     }
 
@@ -137,6 +149,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         worker.broke()
         channel = nil
         pending = ByteBuffer()
+        owed = [:]
         operations.close()
         // What arrived while it was paused.
         if isPaused { readFrames() }
@@ -160,9 +173,10 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             worker.linkBecameReady()
         case .log:
             // First, so that a flood isn't even decoded.
-            guard worker.mayWriteLine() else { return }
+            guard worker.mayWriteLine(payload.readableBytes) else { return }
             let line = try LogLine(from: &payload)
-            worker.log(line, execution: loop[frame.invocation]?.executionID)
+            let invocation = loop[frame.invocation].flatMap { $0.link === self ? $0 : nil }
+            worker.log(line, execution: invocation?.executionID)
         case .result:
             if let invocation = try invocation(frame) { end(invocation, invocation.bounded(payload)) }
         case .recalled:

@@ -21,14 +21,18 @@ final class WorkerOutput: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        if let pause = worker.pause(afterReading: bytes.readableBytes) { rest(for: pause, context.channel) }
+        var lines = 0
         var rest = bytes.readableBytesView[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             append(rest[..<end])
             finishLine()
+            lines += 1
             rest = rest[rest.index(after: end)...]
         }
         append(rest)
+        if let pause = worker.pause(afterReading: bytes.readableBytes, lines: lines) {
+            self.rest(for: pause, context.channel)
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -78,7 +78,7 @@ import WorkerTesting
             ring.advance(.seconds(1))
             let report = try #require(ring.log.lines("output was dropped").first)
             #expect(report.metadata["output.dropped"] == "1500")
-            #expect(report.metadata["output.limit"] == "1000 lines a second")
+            #expect(report.metadata["output.limit"] == "1000 lines or 1048576 logged bytes a second")
             for _ in 0..<10 { invocation.worker.log(line("a line of a flood"), invocation.id) }
             #expect(ring.log.lines("a line of a flood").count == 1010)
             invocation.end("1")

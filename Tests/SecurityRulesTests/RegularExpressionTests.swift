@@ -54,6 +54,16 @@ import Testing
         }
     }
 
+    /// One match may stand for a text many times as long.
+    @Test func aReplacementIsNotMadeLongerThanATextMayBe() throws {
+        let text = String(repeating: "a", count: 60_000)
+        var work = 5_000_000
+        #expect(throws: RegularExpression.TooCostly.self) {
+            _ = try RegularExpression("a+").replace(
+                text, String(repeating: "$0", count: 500_000), maxBytes: 1_000_000, &work)
+        }
+    }
+
     @Test func nestedGroupsEnd() {
         let pattern = String(repeating: "(", count: 10_000)
         #expect(throws: RegularExpression.Problem.self) { _ = try RegularExpression(pattern) }

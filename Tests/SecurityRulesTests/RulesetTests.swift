@@ -16,6 +16,28 @@ import Testing
         return try rules.decide(TestRules.get(path), TestRules.documents()).isAllowed
     }
 
+    /// Values are compared as a whole, so large ones cost more.
+    @Test(arguments: [
+        "resource.data.l.hasAll(resource.data.m)", "resource.data.l.toSet().size() > 0",
+        "resource.data.l.removeAll(resource.data.m).size() == 0",
+        "resource.data.l.toSet().hasAny(resource.data.m)",
+    ])
+    func searchingLargeValuesIsPaidFor(condition: String) throws {
+        func list(_ count: Int, of members: Int) -> Value {
+            .array(
+                (0..<count).map { number in
+                    .map(Dictionary(uniqueKeysWithValues: (0..<members).map { ("f\($0)", .integer(Int64(number))) }))
+                })
+        }
+        let rules = try Ruleset(TestRules.file("match /a/{b} { allow read: if \(condition); }"))
+        for (count, members, isPossible) in [(20, 3, true), (100, 600, false)] {
+            let document = try TestRules.document(
+                "a/b", ["l": list(count, of: members), "m": list(count, of: members)])
+            let decision = try rules.decide(TestRules.get("a/b", TestRules.user(), document), TestRules.documents())
+            #expect(decision.isAllowed == isPossible, "\(count) of \(members)")
+        }
+    }
+
     // MARK: Errors
 
     @Test(arguments: [

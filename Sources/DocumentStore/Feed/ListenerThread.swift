@@ -14,6 +14,7 @@ final class ListenerThread: @unchecked Sendable {
     private var cores: [UInt64: ListenerCore] = [:]
     private var table = ListenerTable<ListenerCore>()
     private var refillTimes = RefillTimes()
+    private var deliveryTimes = RefillTimes()
     /// The version up to which all listeners have received their events.
     private var position: Int64 = 0
 
@@ -96,7 +97,16 @@ final class ListenerThread: @unchecked Sendable {
 
     /// What a listener receives for changes; nil if it has ended instead.
     private func events(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) -> [SizedEvent]? {
+        let start = parts.elapsed()
+        defer { deliveryTimes.spend(parts.elapsed() - start, for: core.refiller) }
         do {
+            let limit = parts.configuration.maxDeliveryTime
+            guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else {
+                throw DocumentError(
+                    .failedPrecondition,
+                    "the changes for one client's listeners took more than \(limit) within a minute, the limit; start over"
+                )
+            }
             return try event(core, changes, at: version).map { [SizedEvent($0)] } ?? []
         } catch {
             end(core.mailbox.id, after: error)
@@ -137,7 +147,8 @@ final class ListenerThread: @unchecked Sendable {
             try read(at: version) { view in
                 let access = parts.accessView(view)
                 for change in effect {
-                    try policy.check(.get(change.document.path, try view.document(change.document.path)), in: access)
+                    let document: Document? = if case .removed = change { nil } else { change.document }
+                    try policy.check(.get(change.document.path, document), in: access)
                 }
             }
         case .window(let window):

@@ -68,6 +68,9 @@ package struct StoreConfiguration: Sendable {
     /// How long per minute the listeners of one client, or one listener of a function, may keep the shared thread busy
     /// with refilling windows.
     package var maxRefillTime: Duration = .seconds(2)
+    /// What finding out the effect of changes on one client's listeners, and deciding on it, may take of a minute: all
+    /// listeners wait meanwhile.
+    package var maxDeliveryTime: Duration = .seconds(5)
     /// Bytes of changes that may wait for the listeners' thread; it reads further changes from the log.
     package var maxListenerBacklog = 64 * 1024 * 1024
     /// Called with queries that read much more than they return, once an hour for each shape, on a thread of the store:

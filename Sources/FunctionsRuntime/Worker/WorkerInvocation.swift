@@ -134,19 +134,40 @@ final class WorkerInvocation: HandlerResultReceiver {
         guard bytes.count <= DocumentRequest.maxBytes else {
             return DocumentResponse.failed(DocumentRequest.tooLarge(bytes.count)).encoded
         }
-        return await withCheckedContinuation { continuation in
-            let number: UInt32? = state.withLock { state in
-                if case .over = state.phase { return nil }
-                state.nextOperation += 1
-                state.operations[state.nextOperation] = continuation
-                return state.nextOperation
+        let number = state.withLock { state in
+            state.nextOperation += 1
+            return state.nextOperation
+        }
+        guard DocumentRequest.purpose(of: bytes) == .wait else { return await perform(number, bytes) }
+        // Nothing else would end it before something happens.
+        return await withTaskCancellationHandler {
+            await perform(number, bytes)
+        } onCancel: {
+            giveUp(number)
+        }
+    }
+
+    private func perform(_ number: UInt32, _ bytes: [UInt8]) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if case .over = state.phase { return true }
+                state.operations[number] = continuation
+                return false
             }
-            guard let number else { return continuation.resume(returning: Self.refusal(.cancelled, Self.overMessage)) }
+            guard !isOver else { return continuation.resume(returning: Self.refusal(.cancelled, Self.overMessage)) }
             writer.send(.documentRequest, invocation: id) {
                 $0.writeInteger(number)
                 $0.writeBytes(bytes)
             }
+            // It may have been cancelled before it could be given up.
+            if Task.isCancelled, DocumentRequest.purpose(of: bytes) == .wait { giveUp(number) }
         }
+    }
+
+    /// Its task was cancelled. An answer that still comes is dropped.
+    private func giveUp(_ number: UInt32) {
+        state.withLock { $0.operations.removeValue(forKey: number) }?
+            .resume(returning: Self.refusal(.cancelled, "the task that waited was cancelled"))
     }
 
     func receive(_ number: UInt32, _ response: [UInt8]) {

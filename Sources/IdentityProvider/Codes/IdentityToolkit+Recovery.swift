@@ -1,8 +1,8 @@
 import StrictJSON
 import UserStore
 
-/// What the owner of an account keeps, whoever uses their session: the address that was replaced or taken away gets a code to
-/// undo that.
+/// What the owner of an account keeps if another person uses their session: the address that was replaced or taken away gets
+/// a code to undo that.
 extension IdentityToolkit {
     /// Makes the code for the address that a user had before, and sends it if `isSent`. Development lists it in any case.
     ///

@@ -156,7 +156,7 @@ extension Evaluator {
     ) -> RuleValue? {
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(elements.count))
-        case ("toSet", 0): return searching(elements.count, elements.count, place) ?? .set(of: elements)
+        case ("toSet", 0): return searching(elements, among: elements, place) ?? .set(of: elements)
         case ("join", 1):
             guard case .string(let separator) = arguments[0] else { return nil }
             if let error = spend(elements.count, place) { return error }
@@ -173,7 +173,9 @@ extension Evaluator {
         }
         guard arguments.count == 1, let others = arguments[0].elements else { return nil }
         let isJoined = name == "concat"
-        if let error = searching(elements.count, isJoined ? 1 : others.count, place) { return error }
+        if let error = isJoined ? spend(elements.count, place) : searching(elements, among: others, place) {
+            return error
+        }
         if isJoined, elements.count + others.count > RulesLimits.madeValues * 100 {
             return error("the list is too long", place)
         }
@@ -187,12 +189,21 @@ extension Evaluator {
         }
     }
 
-    /// Pays for looking for each of some values among others.
+    /// Pays for looking for each of some values among others: all that is in one is compared with all that is in another.
     ///
     /// - Returns: an error if there are too many.
-    private mutating func searching(_ count: Int, _ others: Int, _ place: Int) -> RuleValue? {
-        let (cost, isTooLarge) = count.multipliedReportingOverflow(by: others)
-        return spend(isTooLarge ? .max : cost, place)
+    mutating func searching(_ values: [RuleValue], among others: [RuleValue], _ place: Int) -> RuleValue? {
+        guard let size = fullSize(of: values), let otherSize = fullSize(of: others) else { return spend(.max, place) }
+        let (cost, isTooLarge) = values.count.multipliedReportingOverflow(by: otherSize)
+        let (otherCost, isOtherTooLarge) = others.count.multipliedReportingOverflow(by: size)
+        return spend(isTooLarge || isOtherTooLarge ? .max : cost / 2 + otherCost / 2 + 1, place)
+    }
+
+    /// The number of values at all depths; nil if there are more than can be paid for.
+    private func fullSize(of values: [RuleValue]) -> Int? {
+        var left = work
+        guard values.allSatisfy({ $0.count(into: &left, depth: RulesLimits.nesting + 20) }) else { return nil }
+        return work - left
     }
 
     private mutating func set(
@@ -208,8 +219,9 @@ extension Evaluator {
             guard let all = arguments[0].elements else { return nil }
             others = all
         }
-        let cost = name == "union" ? elements.count + others.count : elements.count
-        if let error = searching(cost, name == "union" ? cost : others.count, place) { return error }
+        let isUnion = name == "union"
+        let searched = isUnion ? elements + others : others
+        if let error = searching(isUnion ? searched : elements, among: searched, place) { return error }
         func has(_ all: [RuleValue], _ value: RuleValue) -> Bool { RuleValue.contains(all, value, RuleValue.similar) }
         switch name {
         case "hasAll": return .bool(others.allSatisfy { has(elements, $0) })

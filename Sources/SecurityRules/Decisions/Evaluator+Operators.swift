@@ -189,17 +189,12 @@ extension Evaluator {
         }
         if case .unknown = value { return .unknown(.other) }
         switch container {
-        case .list(let elements), .set(let elements):
-            if let error = spend(elements.count, place) { return error }
-        case .storedList(let elements):
-            if let error = spend(elements.count, place) { return error }
-        default: break
-        }
-        switch container {
-        case .list(let elements): return .bool(RuleValue.contains(elements, value))
-        case .storedList(let elements):
-            return .bool(elements.contains { RuleValue.same(RuleValue($0), value) })
-        case .set(let elements): return .bool(RuleValue.contains(elements, value, RuleValue.similar))
+        case .list, .storedList:
+            let elements = container.elements ?? []
+            return searching([value], among: elements, place) ?? .bool(RuleValue.contains(elements, value))
+        case .set(let elements):
+            return searching([value], among: elements, place)
+                ?? .bool(RuleValue.contains(elements, value, RuleValue.similar))
         case .map, .storedMap, .request:
             guard case .string(let name) = value else {
                 return error("\(value.type) in map isn't possible; members have strings as names", place)

@@ -227,24 +227,26 @@ package struct RegularExpression: Sendable {
         _ text: String, _ replacement: String, maxBytes: Int, _ work: inout Int
     ) throws(TooCostly) -> String? {
         let scalars = Array(text.unicodeScalars)
-        var result = String.UnicodeScalarView()
+        // Its count is looked at often.
+        var result: [UnicodeScalar] = []
         var end = 0
         for match in try all(scalars, &work) {
             result.append(contentsOf: scalars[end..<match[0]])
-            guard expand(replacement, match, scalars, &result) else { return nil }
             work -= replacement.utf8.count
-            guard work >= 0, result.count <= maxBytes / 4 else { throw TooCostly() }
+            guard work >= 0 else { throw TooCostly() }
+            guard try expand(replacement, match, scalars, &result, maxCount: maxBytes / 4) else { return nil }
             end = match[1]
         }
         result.append(contentsOf: scalars[end...])
-        return String(result)
+        return String(String.UnicodeScalarView(result))
     }
 
     private func expand(
-        _ replacement: String, _ match: [Int], _ text: [UnicodeScalar], _ result: inout String.UnicodeScalarView
-    ) -> Bool {
+        _ replacement: String, _ match: [Int], _ text: [UnicodeScalar], _ result: inout [UnicodeScalar], maxCount: Int
+    ) throws(TooCostly) -> Bool {
         var rest = Substring(replacement).unicodeScalars
         while let scalar = rest.popFirst() {
+            guard result.count <= maxCount else { throw TooCostly() }
             if scalar == "\\", let next = rest.popFirst() {
                 result.append(next)
             } else if scalar == "$", let digit = rest.first.flatMap({ Int(String($0)) }) {

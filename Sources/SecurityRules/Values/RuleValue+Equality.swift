@@ -46,7 +46,10 @@ extension RuleValue {
             } else {
                 false
             }
-        case (.map, .map), (.map, .storedMap), (.storedMap, .map), (.storedMap, .storedMap):
+        case (.storedMap(let a), .storedMap(let b)):
+            a.count == b.count
+                && a.allSatisfy { name, value in b[name].map { same(RuleValue(value), RuleValue($0)) } ?? false }
+        case (.map, .map), (.map, .storedMap), (.storedMap, .map):
             if let a = a.members, let b = b.members {
                 a.count == b.count && a.allSatisfy { name, value in b[name].map { same(value, $0) } ?? false }
             } else {

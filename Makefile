@@ -1,5 +1,7 @@
 SHELL := /bin/bash
 CONFIGURATION ?= release
+# Release builds have Swift's libraries in them. As the host does, which builds bundles: otherwise each would build all again.
+BUILD = swift build -c $(CONFIGURATION) $(if $(filter release,$(CONFIGURATION)),$(shell ./.ci/static))
 PACKAGES := libcurl4-openssl-dev libsqlite3-dev libcrypt-dev libargon2-dev librocksdb-dev
 SOURCES := Package.swift Sources Samples Tests Benchmarks
 
@@ -22,9 +24,9 @@ prepare:
 	@./.ci/packages $(PACKAGES)
 
 build: prepare
-	swift build -c $(CONFIGURATION) --product functions-host
-	swift build -c $(CONFIGURATION) --product ShopFunctions
-	swift build -c $(CONFIGURATION) --product ChatFunctions
+	$(BUILD) --product functions-host
+	$(BUILD) --product ShopFunctions
+	$(BUILD) --product ChatFunctions
 
 serve: build
 	exec $$(swift build -c $(CONFIGURATION) --show-bin-path)/functions-host serve $(ARGUMENTS)
@@ -39,10 +41,10 @@ soak: prepare
 	SECONDS_OF_SOAK=$(or $(SECONDS_OF_SOAK),600) SOAK_ROUNDS=$(or $(SOAK_ROUNDS),200) ./.ci/soak
 
 bench: build
-	swift build -c release --product FixtureFunctions
-	swift build -c release --product functions-bench
-	swift build -c release --package-path Benchmarks/grpc-echo
-	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)
+	$(BUILD) --product FixtureFunctions
+	$(BUILD) --product functions-bench
+	$(BUILD) --package-path Benchmarks/grpc-echo
+	$$(swift build -c $(CONFIGURATION) --show-bin-path)/functions-bench $(ARGUMENTS)
 
 protos:
 	./.ci/protos

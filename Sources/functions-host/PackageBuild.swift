@@ -18,7 +18,8 @@ struct PackageBuild: Sendable {
     func run() throws {
         // The package manager builds one product or everything.
         let (status, _) = try Self.swift(
-            arguments + (products.count == 1 ? ["--product", products[0]] : []), capturesOutput: false)
+            arguments + (configuration == "release" ? Self.staticLibraries : [])
+                + (products.count == 1 ? ["--product", products[0]] : []), capturesOutput: false)
         guard status == 0 else {
             let names = products.joined(separator: ", ")
             throw BuildError(
@@ -35,6 +36,25 @@ struct PackageBuild: Sendable {
         let (_, path) = try Self.swift(arguments + ["--show-bin-path"], capturesOutput: true)
         return path.trimmingCharacters(in: .whitespacesAndNewlines) + "/" + product
     }
+
+    /// Has Swift's libraries in a program, where the toolchain has these as archives: it takes less time for each call, starts
+    /// sooner, and runs on machines without Swift.
+    private static let staticLibraries: [String] = {
+        #if os(Linux)
+            struct Information: Decodable {
+                struct Paths: Decodable { var runtimeResourcePath: String }
+                var paths: Paths
+            }
+            guard let (_, text) = try? swift(["-print-target-info"], capturesOutput: true),
+                let information = try? JSONDecoder().decode(Information.self, from: Data(text.utf8)),
+                FileManager.default.fileExists(
+                    atPath: information.paths.runtimeResourcePath + "_static/linux/libFoundation.a")
+            else { return [] }
+            return ["--static-swift-stdlib"]
+        #else
+            return []
+        #endif
+    }()
 
     private var arguments: [String] { ["build", "-c", configuration, "--package-path", package] }
 

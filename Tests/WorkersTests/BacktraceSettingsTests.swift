@@ -18,6 +18,21 @@ struct BacktraceSettingsTests {
             ("nonsense,=,,preset=full", "preset=full,enable=yes,threads=crashed,limit=32,symbolicate=fast,"),
         ] as [(String?, String)])
     func whatPrintsNoSecretsIsKept(given: String?, kept: String) {
-        #expect(BacktraceSettings.merged(with: given) == kept + Self.fixed)
+        #expect(BacktraceSettings.merged(with: given, program: "/b") == kept + "swift-backtrace=/b," + Self.fixed)
     }
+
+    @Test func theProgramIsTheOneThatIsGivenOrFound() {
+        let given = BacktraceSettings.merged(with: "swift-backtrace=/a", program: "/b")
+        #expect(given.hasPrefix("swift-backtrace=/a,enable=yes,") && !given.contains("/b"))
+        let none = BacktraceSettings.merged(with: nil, program: nil)
+        #expect(none.contains("warnings=suppressed") && !none.contains("swift-backtrace"))
+    }
+
+    #if os(Linux)
+        /// Tests run with a toolchain.
+        @Test func theToolchainsProgramIsFound() throws {
+            let program = try #require(BacktraceSettings.program)
+            #expect(program.contains("/swift-backtrace"))
+        }
+    #endif
 }

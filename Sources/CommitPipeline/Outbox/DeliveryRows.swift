@@ -46,7 +46,11 @@ extension StorageReader {
 
     /// - Returns: nil if there is none, or it can't be read.
     func readableDelivery(_ id: DeliveryID) throws -> Delivery? {
-        do { return try delivery(id) } catch is DecodingFailure { return nil }
+        do { return try delivery(id) } catch is DecodingFailure {
+            return nil
+        } catch let error as StorageError where error.kind == .damaged {
+            return nil
+        }
     }
 
     func hasDelivery(_ id: DeliveryID) throws -> Bool {

@@ -77,6 +77,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var length = 0
     private var pace = AnswerPace()
     /// Whether no request is parsed after the newest: it asks for another protocol.
+    private var endsRequests = false
+    /// Whether that one is to be answered, the last of the unanswered ones.
     private var isLast = false
     /// Nothing more is read: the decoder would keep it all.
     private var takesNoMore = false
@@ -139,8 +141,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         switch part {
-        case .head(let head): isLast = head.endsRequests
-        case .end: takesNoMore = isLast
+        case .head(let head): endsRequests = head.endsRequests
+        case .end: takesNoMore = endsRequests
         case .body: break
         }
         guard case .no = refusing else {
@@ -158,6 +160,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                     isHEAD: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
                     headers: head.headers))
             receiving = head
+            isLast = endsRequests
             // One behind others is read only once the server wants it.
             if unanswered.count == 1 { receiveBy = context.eventLoop.now + rules.times.transfer }
         case .body(let bytes):
@@ -458,7 +461,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 extension HTTPRequestHead {
     /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way: the
     /// decoder parses none of them as a request.
-    package var endsRequests: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
+    package var endsRequests: Bool {
+        guard method != .CONNECT else { return true }
+        return headers.contains(name: "Upgrade")
+            && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
+    }
 }
 
 extension LocalHosts.Refusal {

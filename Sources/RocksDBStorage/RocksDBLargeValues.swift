@@ -5,27 +5,29 @@ import StorageEngine
 final class RocksDBLargeValues: Sendable {
     private let directory: String
     private let lock = NSLock()
-    // `lock` is held by all code that uses it. Nil before it was looked for.
-    nonisolated(unsafe) private var damaged: String??
+    // `lock` is held by all code that uses it. Nil before it was found.
+    nonisolated(unsafe) private var damaged: String?
 
     init(of directory: String) { self.directory = directory }
 
     /// Adds the file's name to an error that RocksDB has found in one of them: RocksDB doesn't tell it.
     func naming(_ error: StorageError) -> StorageError {
         guard error.kind == .damaged, error.message.lowercased().contains("blob"), !error.message.contains(Self.suffix),
-            let file = lock.withLock({ findDamaged() })
+            let file = lock.withLock({
+                findDamaged(isEnd: ["footer", "alformed"].contains { error.message.contains($0) })
+            })
         else { return error }
         return StorageError(.damaged, "\(error.message); the damaged file is \(file)")
     }
 
-    /// Reads all files the first time.
-    private func findDamaged() -> String? {
-        if let damaged { return damaged }
-        let states = names.map { (directory + "/" + $0, Self.state(of: directory + "/" + $0)) }
-        // One that is being written has no end yet. It is the newest.
-        let file = states.first { $0.1 == .damaged } ?? states.first { $0.1 == .unfinished }
-        damaged = .some(file?.0)
-        return file?.0
+    /// Reads files until one is found.
+    ///
+    /// - Parameter isEnd: whether the end of one is damaged. Otherwise one without an end is being written.
+    private func findDamaged(isEnd: Bool) -> String? {
+        damaged =
+            damaged
+            ?? names.lazy.map { self.directory + "/" + $0 }.first { Self.isDamaged($0, hasEnd: isEnd) }
+        return damaged
     }
 
     /// From the oldest to the newest: numbers with leading zeros.
@@ -46,41 +48,39 @@ final class RocksDBLargeValues: Sendable {
 
     private static let suffix = ".blob"
 
-    private enum State { case whole, damaged, unfinished }
-
+    /// Whether a part of a file isn't as it was written.
+    ///
     /// The layout is RocksDB's. Each record begins with the lengths of its key and value, an expiration, and two checksums: of
     /// these, and of key and value. At the end are a mark, the number of records, a range of expirations and a checksum.
-    private static func state(of path: String) -> State {
+    private static func isDamaged(_ path: String, hasEnd: Bool) -> Bool {
         let (fileHeader, recordHeader, footer, mark): (Int, Int, Int, UInt32) = (30, 32, 32, 0x0024_8F37)
-        guard let file = try? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) else {
-            return .damaged
-        }
+        guard let file = try? Data(contentsOf: URL(fileURLWithPath: path)) else { return false }
         return file.withUnsafeBytes { file in
             func number<T: FixedWidthInteger>(_ position: Int, _: T.Type) -> T {
                 T(littleEndian: file.loadUnaligned(fromByteOffset: position, as: T.self))
             }
-            guard file.count >= fileHeader else { return .unfinished }
-            guard number(0, UInt32.self) == mark else { return .damaged }
+            guard file.count >= fileHeader else { return hasEnd }
+            guard number(0, UInt32.self) == mark else { return true }
             var (position, records): (Int, UInt64) = (fileHeader, 0)
             while position < file.count {
-                guard position + recordHeader <= file.count else { return .unfinished }
+                guard position + recordHeader <= file.count else { return hasEnd }
                 if position + footer == file.count, number(position, UInt32.self) == mark {
                     let isWhole = RocksDBChecksum.matches(
                         number(position + 28, UInt32.self), file[position..<position + 28])
-                    return isWhole && number(position + 4, UInt64.self) == records ? .whole : .damaged
+                    return !isWhole || number(position + 4, UInt64.self) != records
                 }
                 guard RocksDBChecksum.matches(number(position + 24, UInt32.self), file[position..<position + 24])
-                else { return .damaged }
+                else { return true }
                 let length = number(position, UInt64.self).addingReportingOverflow(number(position + 8, UInt64.self))
                 let content = position + recordHeader
-                guard !length.overflow, length.partialValue <= UInt64(file.count - content) else { return .unfinished }
+                guard !length.overflow, length.partialValue <= UInt64(file.count - content) else { return hasEnd }
                 let end = content + Int(length.partialValue)
                 guard RocksDBChecksum.matches(number(position + 28, UInt32.self), file[content..<end]) else {
-                    return .damaged
+                    return true
                 }
                 (position, records) = (end, records + 1)
             }
-            return .unfinished
+            return hasEnd
         }
     }
 }

@@ -57,7 +57,7 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func patchUpdatesWithAMaskAndSetsWithoutOne() async throws {
         let result = Self.committed(WriteResult(updateTime: Self.time, transformResults: []))
-        let read = ScriptedDocuments.Call.get([try Self.path("u/a")], .strong)
+        let read = ScriptedDocuments.Call.get([try Self.path("u/a")], .at(Self.time))
         let after = ScriptedDocuments.Answer.documents([try Self.document("u/a", ["n": .null])], readTime: Self.time)
         let ada = Principal.client(ClientIdentity(uid: "ada"))
         let service = ScriptedDocuments([

@@ -67,16 +67,11 @@ struct OutboxJob: CommitJob {
         } catch let error as DecodingFailure {
             // Rows that can't be read are found before anything is written.
             result = .failure(DocumentError(from: error))
-        } catch let error as StorageError where error.kind == .damaged && isEnd {
-            // As above: it reads its delivery first.
-            result = .failure(DocumentError(from: error))
         }
         batch.whenDurable { error in
             if let error { fail(error) } else { completion(result) }
         }
     }
-
-    private var isEnd: Bool { if case .end = work { true } else { false } }
 
     /// What is damaged is then not what the job is about, which may be written later.
     func fail(_ error: DocumentError) {

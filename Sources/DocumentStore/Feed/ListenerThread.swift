@@ -15,6 +15,8 @@ final class ListenerThread: @unchecked Sendable {
     private var table = ListenerTable<ListenerCore>()
     private var refillTimes = RefillTimes()
     private var deliveryTimes = RefillTimes()
+    /// What refills took of the event that is being found out.
+    private var refilled: Duration = .zero
     /// The version up to which all listeners have received their events.
     private var position: Int64 = 0
 
@@ -78,7 +80,7 @@ final class ListenerThread: @unchecked Sendable {
                     short.append((core, own))
                 } else if case .query = core.target, !isLater {
                     // What changes is the same for all listeners on a query without a limit.
-                    let events = shared ?? self.events(core, own, at: last)
+                    let events = shared ?? self.events(core, own, at: last, isShared: true)
                     shared = events
                     if let events { push(events, to: core) }
                 } else if let events = self.events(core, own, at: last) {
@@ -96,9 +98,17 @@ final class ListenerThread: @unchecked Sendable {
     }
 
     /// What a listener receives for changes; nil if it has ended instead.
-    private func events(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) -> [SizedEvent]? {
+    ///
+    /// - Parameter isShared: whether others receive the same, which no one of them pays for.
+    private func events(
+        _ core: ListenerCore, _ changes: [DocumentChange], at version: Int64, isShared: Bool = false
+    ) -> [SizedEvent]? {
         let start = parts.elapsed()
-        defer { deliveryTimes.spend(parts.elapsed() - start, for: core.refiller) }
+        refilled = .zero
+        defer {
+            // Refills have a limit of their own.
+            if !isShared { deliveryTimes.spend(parts.elapsed() - start - refilled, for: core.refiller) }
+        }
         do {
             let limit = parts.configuration.maxDeliveryTime
             guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else {
@@ -131,7 +141,11 @@ final class ListenerThread: @unchecked Sendable {
                 "filling limited results of listeners again took more than \(limit) within a minute, the limit; start "
                     + "over")
             guard left > .zero else { throw exceeded }
-            defer { refillTimes.spend(parts.elapsed() - start, for: core.refiller) }
+            defer {
+                let time = parts.elapsed() - start
+                refilled += time
+                refillTimes.spend(time, for: core.refiller)
+            }
             let limits = QueryLimits(entries: .max, documents: .max, time: left)
             let meter = QueryMeter(limits, elapsed: parts.elapsed) { _ in exceeded }
             return try read(at: version) { view in

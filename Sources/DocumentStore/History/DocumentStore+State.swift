@@ -37,7 +37,7 @@ extension DocumentStore {
             guard let policy = context.policy else {
                 return try enter(id, reads, isLetThrough: true, context, view, version)
             }
-            // The read is recorded only after the policy has allowed it.
+            // The read is recorded only after the policy has allowed it in the newest state.
             guard let state = try enter(id, reads, isLetThrough: false, context, view, version) else { return nil }
             try check(policy, state.view)
             guard let seen = try enter(id, reads, isLetThrough: true, context, view, version) else { return nil }

@@ -132,7 +132,9 @@ final class TransactionTurns {
         }
         var prefetched: [TransactionRead] = []
         for path in reads.documents {
-            prefetched.append(.document(path, try view.document(path, within: &budget)))
+            let document = try view.document(path, meter)
+            try budget.take(document, at: path)
+            prefetched.append(.document(path, document))
         }
         for (query, normalized) in reads.queries where !reads.aggregated.contains(query) {
             let documents = try normalized.run(in: view, within: budget.beforeAnswer, meter: meter)

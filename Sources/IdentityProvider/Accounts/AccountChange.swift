@@ -57,7 +57,7 @@ struct AccountChange: Sendable {
             // As on Firebase, a verified address takes the place of another, by a link.
             try require(
                 isAdmin || user.secondFactors.isEmpty && !hidesAccounts, IdentityToolkit.unverifiedChange)
-            user.replaceEmail(by: email)
+            user.replaceEmail(by: email, at: transaction.milliseconds)
         }
         if let name = fields["displayName"] { user.displayName = name }
         if let picture = fields["photoUrl"] { user.photoURL = picture }
@@ -70,12 +70,12 @@ struct AccountChange: Sendable {
             case "DISPLAY_NAME": user.displayName = nil
             case "PHOTO_URL": user.photoURL = nil
             case "PASSWORD": user.password = nil
-            case "EMAIL": user.removeEmail()
+            case "EMAIL": user.removeEmail(at: transaction.milliseconds)
             default: break
             }
         }
         if deletedProviders.contains("password") {
-            user.removeEmail()
+            user.removeEmail(at: transaction.milliseconds)
             user.password = nil
         }
         if deletedProviders.contains("phone") { user.phoneNumber = nil }
@@ -108,21 +108,28 @@ extension IdentityToolkit {
     func handOver(_ user: inout UserRecord, in transaction: UserTransaction) throws {
         (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
         user.usesEmailLink = false
-        user.handedOverAt = transaction.milliseconds
+        // Otherwise a code for the address before would take the account back.
+        (user.initialEmail, user.recoveryEmail, user.recoverySince) = (nil, nil, nil)
         user.validSince = transaction.seconds
         try transaction.endSessions(of: user.uid)
     }
 }
 
 extension UserRecord {
-    mutating func replaceEmail(by new: String?, isVerified: Bool = false) {
-        if new != email, initialEmail == nil { initialEmail = email }
+    /// Of several addresses that were lost within the time in which a code is good, the first can be restored: a thief may change
+    /// theirs once more.
+    mutating func replaceEmail(by new: String?, isVerified: Bool = false, at milliseconds: Int64) {
+        if let email, new != email {
+            initialEmail = initialEmail ?? email
+            let isOver = recoverySince.map { milliseconds - $0 > 1000 * CodeLifetime.mail(.recoverEmail) } ?? true
+            if recoveryEmail == nil || isOver { (recoveryEmail, recoverySince) = (email, milliseconds) }
+        }
         email = new
         isEmailVerified = isVerified
     }
 
-    mutating func removeEmail() {
-        replaceEmail(by: nil)
+    mutating func removeEmail(at milliseconds: Int64) {
+        replaceEmail(by: nil, at: milliseconds)
         usesEmailLink = false
     }
 

@@ -1,4 +1,5 @@
 import StrictJSON
+import Synchronization
 import UserStore
 
 extension IdentityToolkit {
@@ -46,6 +47,7 @@ extension IdentityToolkit {
         let hash = try await passwords.hash(password, for: call.origin.address)
         let newID = Secrets.id()
         let recovery = Secrets.text()
+        let recovered = Mutex<MailAction?>(nil)
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
@@ -53,8 +55,9 @@ extension IdentityToolkit {
             try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
             try require(user.secondFactors.isEmpty, Self.unverifiedChange)
             let old = user
-            user.replaceEmail(by: email)
-            try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
+            user.replaceEmail(by: email, at: transaction.milliseconds)
+            let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
+            recovered.withLock { $0 = undo }
             if let name { user.displayName = name }
             try setPassword(hash, of: &user, in: transaction)
             return .signIn(
@@ -62,6 +65,7 @@ extension IdentityToolkit {
                     user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil,
                     isBlockable: caller == nil))
         }
+        announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
         return result.outcome
     }
 

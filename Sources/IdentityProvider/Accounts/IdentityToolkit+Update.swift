@@ -39,9 +39,7 @@ extension IdentityToolkit {
             }
             return (signedIn.user, signedIn, recovered)
         }
-        if let recovered {
-            codes.announce(recovered, link: link(for: recovered, code: recovery, origin: call.origin, continueURL: nil))
-        }
+        announceRecovery(recovered, code: recovery, origin: call.origin)
         var answer = updateAnswer(user)
         if let email = change.email { answer["newEmail"] = .string(email) }
         if let signedIn { answer.merge(try tokens(of: signedIn)) }

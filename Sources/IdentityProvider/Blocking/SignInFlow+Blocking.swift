@@ -108,6 +108,7 @@ extension IdentityToolkit {
             seen.lastRefreshAt = user.lastRefreshAt
             seen.passwordUpdatedAt = user.passwordUpdatedAt
             seen.validSince = user.validSince
+            seen.recoverySince = user.recoverySince
             return isNew == candidate.isNew && seen == user
         }
     }

@@ -1,4 +1,5 @@
 import StrictJSON
+import Synchronization
 import UserStore
 
 extension IdentityToolkit {
@@ -8,6 +9,7 @@ extension IdentityToolkit {
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let code = try require(call["oobCode"], "MISSING_OOB_CODE")
         let (newID, recovery) = (Secrets.id(), Secrets.text())
+        let recovered = Mutex<MailAction?>(nil)
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("emailLink")) { transaction in
             let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
             try require(action.kind == .emailSignIn, "INVALID_OOB_CODE")
@@ -22,18 +24,17 @@ extension IdentityToolkit {
             transaction.delete(stored, hash: Secrets.hash(code))
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             if known != nil, linked == nil, !user.isEmailVerified { try handOver(&user, in: transaction) }
-            if user.email != nil, user.email != email {
-                try require(user.secondFactors.isEmpty, Self.unverifiedChange)
-                try endSignIns(of: &user, in: transaction)
-            }
+            if user.email != nil, user.email != email { try endSignIns(of: &user, in: transaction) }
             let old = user
-            user.replaceEmail(by: email, isVerified: true)
+            user.replaceEmail(by: email, isVerified: true, at: transaction.milliseconds)
             user.usesEmailLink = true
-            try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
+            let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
+            recovered.withLock { $0 = undo }
             try require(!user.isDisabled, "USER_DISABLED")
             return .signIn(
                 SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"))
         }
+        announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
         let outcome = result.outcome
         return merged(
             [

@@ -283,9 +283,8 @@ extension IdentityToolkit {
             case .passwordReset, .emailSignIn: throw IdentityToolkitError.invalidCode
             case .verifyEmail: user.isEmailVerified = true
             case .verifyAndChangeEmail:
-                user.replaceEmail(by: action.newEmail, isVerified: true)
+                user.replaceEmail(by: action.newEmail, isVerified: true, at: transaction.milliseconds)
             case .recoverEmail:
-                try releaseAddress(action.email, from: user.uid, in: transaction)
                 // Who has changed the address may know the password, and have added ways to sign in since.
                 try handOver(&user, in: transaction)
                 user.secondFactors.removeAll { $0.enrolledAt >= stored.createdAt }
@@ -302,9 +301,7 @@ extension IdentityToolkit {
             try transaction.update(user)
             return (user, action.newEmail, recovered)
         }
-        if let recovered {
-            codes.announce(recovered, link: link(for: recovered, code: recovery, origin: origin, continueURL: nil))
-        }
+        announceRecovery(recovered, code: recovery, origin: origin)
         var answer = updateAnswer(user)
         answer["newEmail"] = newEmail.map(JSONValue.string)
         return answer
@@ -319,7 +316,8 @@ extension IdentityToolkit {
         switch action.kind {
         case .recoverEmail:
             try require(
-                user.email != action.email && code.createdAt > user.handedOverAt ?? .min, "INVALID_OOB_CODE")
+                user.email != action.email && action.email == user.recoveryEmail ?? user.initialEmail
+                    && code.createdAt >= user.recoverySince ?? .min, "INVALID_OOB_CODE")
         case .verifyEmail, .emailSignIn: try require(user.email == action.email, "INVALID_OOB_CODE")
         case .passwordReset, .verifyAndChangeEmail:
             try require(user.email == action.email, "INVALID_OOB_CODE")

@@ -23,7 +23,7 @@ package struct MailComposer: Sendable {
 
     func mail(_ content: MailContent) -> MailTemplate.Filled {
         templates.template(for: content.kind, language: content.language).filled([
-            .link: content.link, .email: content.email, .newEmail: content.newEmail ?? "", .appName: appName,
+            .link: content.link, .email: content.email, .newEmail: content.newEmail ?? "none", .appName: appName,
             .displayName: content.displayName ?? "",
         ])
     }

@@ -65,7 +65,7 @@ private struct BuiltInWords {
         case .recoverEmail:
             subject = "Your email address for %APP_NAME% was changed"
             request =
-                "the email address of your account was changed from %EMAIL% to %NEW_EMAIL%. If it wasn't you who changed it, "
+                "the email address of your account isn't %EMAIL% any more, but %NEW_EMAIL%. If it wasn't you who changed it, "
                 + "follow this link within 30 days to restore %EMAIL%, and then choose a new password."
             link = "Restore the address"
             hint = "If you have changed it yourself, there is nothing to do."

@@ -189,6 +189,9 @@ extension Evaluator {
         }
         if case .unknown = value { return .unknown(.other) }
         switch container {
+        case .storedList(let elements) where value.elements == nil && !value.isMap:
+            return spend(elements.count, place)
+                ?? .bool(elements.contains { RuleValue.same(RuleValue($0), value) })
         case .list, .storedList:
             let elements = container.elements ?? []
             return searching([value], among: elements, place) ?? .bool(RuleValue.contains(elements, value))

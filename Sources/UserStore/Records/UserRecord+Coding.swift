@@ -5,7 +5,7 @@ extension UserRecord {
     private enum Field: UInt8 {
         case email = 1, isEmailVerified, displayName, photoURL, phoneNumber, isDisabled, password, passwordUpdatedAt
         case usesEmailLink, usesCustomToken, identity, secondFactor, claims, initialEmail, createdAt, lastSignInAt
-        case lastRefreshAt, validSince, handedOverAt
+        case lastRefreshAt, validSince, recoveryEmail, recoverySince
     }
 
     init(uid: String, stored bytes: [UInt8]) throws(DecodingFailure) {
@@ -35,7 +35,8 @@ extension UserRecord {
             case .lastSignInAt: lastSignInAt = try reader.signed()
             case .lastRefreshAt: lastRefreshAt = try reader.signed()
             case .validSince: validSince = try reader.signed()
-            case .handedOverAt: handedOverAt = try reader.signed()
+            case .recoveryEmail: recoveryEmail = try reader.string()
+            case .recoverySince: recoverySince = try reader.signed()
             }
         }
     }
@@ -80,7 +81,8 @@ extension UserRecord {
         number(.lastSignInAt, lastSignInAt)
         number(.lastRefreshAt, lastRefreshAt)
         number(.validSince, validSince)
-        number(.handedOverAt, handedOverAt)
+        text(.recoveryEmail, recoveryEmail)
+        number(.recoverySince, recoverySince)
         return writer.bytes
     }
 }

@@ -32,8 +32,9 @@ package struct UserRecord: Hashable, Sendable {
     package var lastRefreshAt: Int64?
     /// Tokens issued before this time, in seconds since 1970, are revoked.
     package var validSince: Int64?
-    /// When it was given to the owner of its address, in milliseconds since 1970: codes from before don't take it back.
-    package var handedOverAt: Int64?
+    /// The address that a code can restore, and when it was replaced or taken away, in milliseconds since 1970.
+    package var recoveryEmail: String?
+    package var recoverySince: Int64?
 
     package init(uid: String, createdAt: Int64) {
         self.uid = uid

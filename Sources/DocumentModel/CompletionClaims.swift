@@ -32,9 +32,10 @@ package protocol CompletionKeeper: Sendable {
 package final class CompletionClaims: Sendable {
     package typealias Completion<Answer> = @Sendable (Result<Answer, DocumentError>) -> Void
 
+    /// In bytes, as records are stored: two users' names may be canonically equivalent.
     private struct Place: Hashable {
-        var scope: String
-        var key: String
+        var scope: [UInt8]
+        var key: [UInt8]
     }
 
     private struct Call: Sendable {
@@ -43,7 +44,11 @@ package final class CompletionClaims: Sendable {
         var context: OperationContext
         var completion: Completion<ClaimAnswer>
 
-        var place: Place { Place(scope: key.scope, key: key.key) }
+        var place: Place { Self.place(of: key) }
+
+        static func place(of key: CompletionKey) -> Place {
+            Place(scope: Array(key.scope.utf8), key: Array(key.key.utf8))
+        }
     }
 
     private struct Claim {
@@ -112,7 +117,7 @@ package final class CompletionClaims: Sendable {
         completion: @escaping Completion<Void>
     ) {
         guard let key = context.completion else { return completion(.failure(.noKey)) }
-        let place = Place(scope: key.scope, key: key.key)
+        let place = Call.place(of: key)
         guard claims.withLock({ $0[place]?.owner == context.owner && context.owner != nil }) else {
             return completion(.failure(DocumentError(.failedPrecondition, "the key isn't claimed by this call")))
         }

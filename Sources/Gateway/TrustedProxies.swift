@@ -36,7 +36,7 @@ package struct TrustedProxies: Hashable, Sendable {
         guard isBehindProxy || (!prefixes.isEmpty && contains(peer)) else { return peer }
         var client = peer
         for header in values.reversed() {
-            for part in header.split(separator: ",").reversed() {
+            for part in header.utf8.split(separator: UInt8(ascii: ",")).reversed() {
                 guard let address = Self.address(part) else { return client }
                 client = address
                 if !contains(address) { return client }
@@ -46,8 +46,10 @@ package struct TrustedProxies: Hashable, Sendable {
     }
 
     /// Some proxies write the port behind the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
-    private static func address(_ part: Substring) -> IPAddress? {
-        let text = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+    private static func address(_ part: Substring.UTF8View) -> IPAddress? {
+        // With other letters, a separator could be a part of another character.
+        guard part.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let text = Substring(part).drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
         if text.first == "[" { return IPAddress(text.dropFirst().prefix { $0 != "]" }) }
         if let address = IPAddress(text) { return address }
         return text.count { $0 == ":" } == 1 ? IPAddress(text.prefix { $0 != ":" }) : nil

@@ -24,6 +24,12 @@ struct UserFileTests {
         return (rows, members)
     }
 
+    /// With a mark beside it, a quote is a part of another character.
+    @Test func aNameIsOneFieldOfATable() throws {
+        let quoted = UserFile.quoted("x\u{600}\",\nother,true,\"\u{301}y")
+        #expect(Array(quoted.utf8) == Array("\"x\u{600}\"\",\nother,true,\"\"\u{301}y\"".utf8))
+    }
+
     @Test(arguments: [1, 2, 3, 7, 1000])
     func aListIsSplitFromPiecesOfAnySize(size: Int) throws {
         let text = """

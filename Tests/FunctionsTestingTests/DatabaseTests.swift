@@ -146,6 +146,11 @@ struct DatabaseTests {
         #expect(reference.path == "a/b")
         #expect(reference.key == "b")
         #expect(reference.parent?.path == "a")
+        // A key may begin with a mark, or end with one that belongs to what follows.
+        let marked = reference.root.child("rooms").child("\u{301}x")
+        #expect(marked.parent?.path == "rooms")
+        #expect(marked.key.map { Array($0.utf8) } == Array("\u{301}x".utf8))
+        #expect(reference.root.child("m/a\u{600}/b").parent?.path.utf8.elementsEqual("m/a\u{600}".utf8) == true)
         try await reference.setValue(from: Message(text: "t", sent: 1))
         #expect(try await reference.data() == Message(text: "t", sent: 1))
         try await reference.setPriority(3)

@@ -67,6 +67,14 @@ import Testing
         #expect(header(.browserDefault) == "a=b; Path=/; Secure")
     }
 
+    /// With a mark before it, a semicolon is a part of another character.
+    @Test func aPathOfACookieIsNoFurtherAttribute() {
+        var response = HTTPResponse()
+        response.setCookie(Cookie("a", "b", path: "/t/x\u{600};Domain=example.com"))
+        #expect(response.headers["Set-Cookie"]?.utf8.contains(UInt8(ascii: "=")) == true)
+        #expect(response.headers["Set-Cookie"]?.unicodeScalars.contains("D") == false)
+    }
+
     @Test func valuesOfDifferentTypesAreAJSONObject() throws {
         struct Item: Encodable { var id: Int }
         let (count, name) = (3, "tea")

@@ -67,6 +67,8 @@ import Testing
         ("a@b@c", nil), ("a b@c", nil), ("a@c\n", nil), ("", nil),
         // The Kelvin sign, and a letter with its accent apart: they would become, or equal, those of other addresses.
         ("mi\u{212A}e@c", nil), ("e\u{301}@c", nil), ("\u{E9}@c", "\u{E9}@c"), ("\u{C9}@c", "\u{C9}@c"),
+        // A capital that has no composed form, and a mark that makes one character with the sign.
+        ("J\u{30C}ane@c", nil), ("a\u{600}@b@c", nil),
     ]) func addressesAreKeptInLowerCase(text: String, expected: String?) {
         #expect(Contact.email(text) == expected)
     }

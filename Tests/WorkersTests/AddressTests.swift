@@ -35,6 +35,12 @@ import Testing
         let stranger = try #require(IPAddress("198.51.100.1"))
         #expect(proxies.client(stranger, all) == stranger)
         #expect(TrustedProxies().client(stranger, all) == stranger)
+        // A mark before the proxy's comma doesn't make its address a part of the client's text.
+        let invented = ["[2001:db8::1]\u{600}, 203.0.113.9", "1.2.3.4:5\u{600}, 203.0.113.9"]
+        for text in invented {
+            let peer = try #require(IPAddress("10.0.0.1"))
+            #expect(proxies.client(peer, forwardedFor: [text]) == IPAddress("203.0.113.9"))
+        }
     }
 
     /// Whoever connects is the platform, and what isn't on the same machine in front of it is the client.

@@ -122,9 +122,12 @@ package struct UserFile {
         return row.joined(separator: ",") + ",\n"
     }
 
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        // Not by characters: with a mark beside it, a quote is a part of another one.
+        return "\""
+            + text.utf8.split(separator: 0x22, omittingEmptySubsequences: false).map { String(Substring($0)) }
+            .joined(separator: "\"\"") + "\""
     }
 }
 

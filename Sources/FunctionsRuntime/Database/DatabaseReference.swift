@@ -11,16 +11,21 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
 
     init(database: Database, path: String) {
         self.database = database
-        self.path = path.split(separator: "/").joined(separator: "/")
+        self.path = Self.keys(of: path).joined(separator: "/")
     }
 
     /// The last key; nil for the root.
-    public var key: String? { path.split(separator: "/").last.map(String.init) }
+    public var key: String? { Self.keys(of: path).last.map(String.init) }
 
     /// Nil for the root.
     public var parent: DatabaseReference? {
         guard !path.isEmpty else { return nil }
-        return DatabaseReference(database: database, path: path.split(separator: "/").dropLast().joined(separator: "/"))
+        return DatabaseReference(database: database, path: Self.keys(of: path).dropLast().joined(separator: "/"))
+    }
+
+    /// As the database splits them, by bytes: a key may begin with a mark, which makes one character with the slash.
+    private static func keys(of path: String) -> [Substring] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
 
     public var root: DatabaseReference { DatabaseReference(database: database, path: "") }

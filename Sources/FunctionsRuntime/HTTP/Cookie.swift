@@ -91,7 +91,9 @@ public struct Cookie: Sendable, Hashable {
     }
 
     /// A semicolon would begin another attribute.
-    private static func attribute(_ text: String) -> String { String(text.prefix { $0 != ";" }) }
+    private static func attribute(_ text: String) -> String {
+        String(Substring(text.unicodeScalars.prefix { $0 != ";" }))
+    }
 }
 
 extension HTTPResponse {

@@ -28,9 +28,12 @@ enum FileContentType {
 
     /// The value of `Content-Disposition` (RFC 6266). Clients that don't know the second form get `_` for other letters.
     static func attachment(_ name: String) -> String {
-        let name = String(name.map { $0 == "/" ? "_" : $0 })
-        let ascii = String(
-            name.map { $0.isASCII && $0 != "\"" && $0 != "\\" && !$0.isNewline && $0 >= " " ? $0 : "_" })
+        // By scalars: with a mark beside it, one of these is a part of another character. No header has control characters.
+        func replaced(_ text: String, where isBad: (UnicodeScalar) -> Bool) -> String {
+            String(String.UnicodeScalarView(text.unicodeScalars.map { isBad($0) ? "_" : $0 }))
+        }
+        let name = replaced(name) { $0 == "/" || $0.value < 32 || $0.value == 127 }
+        let ascii = replaced(name) { !$0.isASCII || $0 == "\"" || $0 == "\\" }
         let encoded = PercentEncoding.encoded(name)
         return "attachment; filename=\"\(ascii)\"" + (ascii == name ? "" : "; filename*=UTF-8''\(encoded)")
     }

@@ -91,10 +91,16 @@ extension RuleValue {
     /// A member of a map; nil if this isn't a map or doesn't have it.
     func member(_ name: String) -> RuleValue? {
         switch self {
-        case .map(let members): members[name]
-        case .storedMap(let fields): fields[name].map { RuleValue($0) }
+        case .map(let members): Self.member(of: members, name)
+        case .storedMap(let fields): Self.member(of: fields, name).map { RuleValue($0) }
         default: nil
         }
+    }
+
+    /// Swift's dictionaries treat canonically equivalent names as equal; users and documents with such names are different.
+    private static func member<Member>(of members: [String: Member], _ name: String) -> Member? {
+        guard let index = members.index(forKey: name), TextBytes.equal(members[index].key, name) else { return nil }
+        return members[index].value
     }
 
     /// Subtracts the number of values at all depths.

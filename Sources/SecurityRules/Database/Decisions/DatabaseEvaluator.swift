@@ -178,8 +178,9 @@ struct DatabaseEvaluator {
 
     /// Null if there is no such member.
     private static func member(of operand: DatabaseOperand, _ name: String) -> DatabaseOperand {
-        guard case .claims(let value) = operand else { return .null }
-        return value[name].map { DatabaseOperand($0) } ?? .null
+        guard case .claims(.object(let members)) = operand else { return .null }
+        // In bytes: a name that is only canonically equivalent is another one.
+        return members.first { $0.key.utf8.elementsEqual(name.utf8) }.map { DatabaseOperand($0.value) } ?? .null
     }
 
     private func element(of operand: DatabaseOperand, at index: DatabaseOperand, _ place: Int) throws(Stop)

@@ -207,7 +207,9 @@ package final class HostServer: Sendable {
             FormerSessions(
                 databases: parts.databases, sessions: formerSessions,
                 pause: .seconds(configuration.database.disconnectSeconds)))
-        services += [MemoryTrim(), gateway, database, schedules, controlServer(toolkit), events, deployments]
+        // Commands that wait for a run's end are answered by the end of the schedules: otherwise the control server would wait
+        // for them.
+        services += [MemoryTrim(), gateway, database, controlServer(toolkit), schedules, events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(

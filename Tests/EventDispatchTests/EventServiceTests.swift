@@ -37,6 +37,18 @@ import Testing
         #expect(subjects == ["1", "2", "3"])
     }
 
+    /// Also those that are made again from dead letters.
+    @Test(arguments: [false, true]) func runsOfAJobOverlapOnlyIfItSaysSo(overlaps: Bool) {
+        let job = FunctionManifest.test(
+            "job",
+            .schedule(
+                .init(
+                    schedule: "every 24 hours", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0,
+                    minBackoffSeconds: 5,
+                    maxBackoffSeconds: 3600, maxDoublings: 5, overlaps: overlaps)))
+        #expect(job.maxConcurrentDeliveries == (overlaps ? 100 : 1))
+    }
+
     @Test func withoutRetryAFailureDropsTheEvent() async throws {
         let ring = try await DispatcherRing([.created("f")])
         try await ring.set("items/1")

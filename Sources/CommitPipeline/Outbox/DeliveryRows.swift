@@ -59,7 +59,10 @@ extension StorageReader {
 
     /// - Returns: nil if there is none, or it can't be read.
     func storedEvent(_ id: EventID) throws -> (functions: [String], event: [UInt8])? {
-        guard let row = try get(.events, OutboxKey.event(id)) else { return nil }
-        return try? StoredEvent.decode(row)
+        do {
+            return try get(.events, OutboxKey.event(id)).flatMap { try? StoredEvent.decode($0) }
+        } catch let error as StorageError where error.kind == .damaged {
+            return nil
+        }
     }
 }

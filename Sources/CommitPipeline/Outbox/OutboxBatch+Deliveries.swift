@@ -57,6 +57,8 @@ extension OutboxBatch {
         if isLast { try storage.delete(.events, OutboxKey.event(delivery.id.event)) }
         if let name = delivery.taskName { try storage.free(name, for: delivery.id, at: now) }
         try leaveOrderingQueue(delivery, at: now)
+        // A dead letter has ended before.
+        if case .dead = delivery.state { return }
         changes.add(DeliveryEnd(id: delivery.id, outcome: outcome, time: now, error: error))
     }
 

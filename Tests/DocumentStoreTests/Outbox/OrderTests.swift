@@ -70,6 +70,19 @@ struct OrderTests {
         }
     }
 
+    /// Who waits for the end of a run, or counts from it, has heard of it already.
+    @Test(arguments: EngineKind.allCases) func aDeadLetterThatIsDroppedHasEndedBefore(kind: EngineKind) async throws {
+        try await withStore(started(kind)) { test in
+            let ends = Mutex(0)
+            test.store.outbox.onEnds { new in ends.withLock { $0 += new.count } }
+            try await test.end(test.take("f"), .dead(failure))
+            #expect(ends.withLock { $0 } == 1)
+            #expect(try await test.store.outbox.drop(test.dead().map(\.id)) == 1)
+            #expect(try await test.dead().isEmpty)
+            #expect(ends.withLock { $0 } == 1)
+        }
+    }
+
     @Test(arguments: EngineKind.allCases) func aDeadLetterThatIsRetriedComesFirst(kind: EngineKind) async throws {
         try await withStore(started(kind)) { test in
             for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }

@@ -68,13 +68,17 @@ struct VectorSearchTests {
         }
     }
 
+    private static func searchOfOne() throws -> VectorSearch {
+        try VectorSearch(
+            field: try FieldPath("v"), vector: vector([1]), measure: .euclidean, limit: 1, resultField: nil,
+            threshold: nil)
+    }
+
     /// A document without the vector concerns the query, and not the search.
     @Test(arguments: [true, false]) func aSearchHidesNoQuery(isFirst: Bool) async throws {
         try await withStore { test in
             try await test.set("c/a", ["v": Self.vector([1])])
-            let search = try VectorSearch(
-                field: try FieldPath("v"), vector: Self.vector([1]), measure: .euclidean, limit: 1, resultField: nil,
-                threshold: nil)
+            let search = try Self.searchOfOne()
             let transaction = try await test.begin()
             let query = Query(collectionID: "c")
             if isFirst { _ = try await test.nearest(search, of: query, .transaction(transaction)) }
@@ -92,9 +96,7 @@ struct VectorSearchTests {
     @Test func aSearchIsPartOfItsTransaction() async throws {
         try await withStore { test in
             try await test.set("c/a", ["v": Self.vector([1])])
-            let search = try VectorSearch(
-                field: try FieldPath("v"), vector: Self.vector([1]), measure: .euclidean, limit: 1, resultField: nil,
-                threshold: nil)
+            let search = try Self.searchOfOne()
             let transaction = try await test.begin()
             let found = try await test.nearest(search, of: Query(collectionID: "c"), .transaction(transaction))
             #expect(found.documents.map(\.path.id) == ["a"])

@@ -38,19 +38,14 @@ extension StorageReader {
     /// - Returns: nil if there is none.
     /// - Throws: `DecodingFailure` if it can't be read.
     func delivery(_ id: DeliveryID) throws -> Delivery? {
-        guard let row = try get(.deliveries, OutboxKey.pending(id)) ?? get(.deliveries, OutboxKey.dead(id)) else {
-            return nil
-        }
+        let row = try readRow(.deliveries, OutboxKey.pending(id)) ?? readRow(.deliveries, OutboxKey.dead(id))
+        guard let row else { return nil }
         return try Delivery(id: id, row: row)
     }
 
     /// - Returns: nil if there is none, or it can't be read.
     func readableDelivery(_ id: DeliveryID) throws -> Delivery? {
-        do { return try delivery(id) } catch is DecodingFailure {
-            return nil
-        } catch let error as StorageError where error.kind == .damaged {
-            return nil
-        }
+        do { return try delivery(id) } catch is DecodingFailure { return nil }
     }
 
     func hasDelivery(_ id: DeliveryID) throws -> Bool {
@@ -59,10 +54,15 @@ extension StorageReader {
 
     /// - Returns: nil if there is none, or it can't be read.
     func storedEvent(_ id: EventID) throws -> (functions: [String], event: [UInt8])? {
-        do {
-            return try get(.events, OutboxKey.event(id)).flatMap { try? StoredEvent.decode($0) }
-        } catch let error as StorageError where error.kind == .damaged {
+        do { return try readRow(.events, OutboxKey.event(id)).map(StoredEvent.decode) } catch is DecodingFailure {
             return nil
+        }
+    }
+
+    /// - Throws: `DecodingFailure` if the engine finds the row damaged: only this one can't be read.
+    private func readRow(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+        do { return try get(table, key) } catch let error as StorageError where error.kind == .damaged {
+            throw DecodingFailure(error.message)
         }
     }
 }

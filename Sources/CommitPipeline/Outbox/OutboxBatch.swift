@@ -34,12 +34,7 @@ final class OutboxBatch {
         switch work {
         case .end(let lease, let outcome, let firstAttempt):
             guard leases.holds(lease), !ended.contains(lease) else { return 0 }
-            let delivery: Delivery?
-            do { delivery = try storage.delivery(lease.id) } catch let error as StorageError
-                where error.kind == .damaged
-            {
-                throw DecodingFailure(error.message)
-            }
+            let delivery = try storage.delivery(lease.id)
             ended.insert(lease)
             guard let delivery else { return 0 }
             try end(delivery, outcome, firstAttempt, now)

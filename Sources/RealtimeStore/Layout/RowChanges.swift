@@ -72,7 +72,7 @@ final class RowChanges {
         }
         // Subtrees are apart, or one is in the other.
         let first = hiddenIndex(after: range.lower)
-        if first < hidden.count, hidden[first].lower != range.lower, hidden[first].contains(range.lower) { return }
+        if first < hidden.count, hidden[first].intersection(range) == range { return }
         var end = first
         while end < hidden.count, range.intersection(hidden[end]) == hidden[end] { end += 1 }
         hidden.replaceSubrange(first..<end, with: [range])

@@ -1,4 +1,5 @@
 package import DocumentModel
+import Sharing
 
 /// Reads from a request's `Authorization` header who sends it.
 package struct PrincipalReader: Sendable {
@@ -47,9 +48,8 @@ package struct PrincipalReader: Sendable {
     func known(_ authorization: String?, appCheck: String?) -> Requester? {
         let requester: Requester
         if let authorization {
-            guard let token = Self.token(authorization) else { return nil }
-            if token == "owner", isDevelopment { return Requester(.admin) }
-            guard let found = known(token) else { return nil }
+            if isOwner(authorization) { return Requester(.admin) }
+            guard let token = Self.token(authorization), let found = known(token) else { return nil }
             requester = found
         } else {
             requester = Requester(.client(nil))
@@ -57,6 +57,16 @@ package struct PrincipalReader: Sendable {
         guard let apps, case .client = requester.principal else { return requester }
         return apps.admitsAtOnce(appCheck) ? requester : nil
     }
+
+    /// Whose memory a request takes; nil for a client without a valid token, or with one that isn't known yet.
+    func holder(_ authorization: String?) -> MemoryBudget.Holder? {
+        guard let authorization else { return nil }
+        if isOwner(authorization) { return .host }
+        return Self.token(authorization).flatMap { known($0)?.principal.holder }
+    }
+
+    /// Whether a request acts as the admin without a token, as in development.
+    func isOwner(_ authorization: String) -> Bool { isDevelopment && Self.token(authorization) == "owner" }
 
     private static func token(_ authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
@@ -77,8 +87,8 @@ package struct PrincipalReader: Sendable {
 
     private func requester(_ authorization: String?) async throws(DocumentError) -> Requester {
         guard let authorization else { return Requester(.client(nil)) }
+        if isOwner(authorization) { return Requester(.admin) }
         guard let token = Self.token(authorization) else { throw Self.invalid }
-        if token == "owner", isDevelopment { return Requester(.admin) }
         do {
             return try await verify(token)
         } catch let error as DocumentError {

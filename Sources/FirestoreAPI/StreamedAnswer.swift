@@ -43,7 +43,7 @@ struct StreamedAnswer: Sendable {
     }
 
     /// A part is sent once it has about this size.
-    private static let partBytes = 64 * 1024
+    fileprivate static let partBytes = 64 * 1024
 
     /// - Parameters:
     ///   - call: the answer's memory is held until the client has taken all but a last part.
@@ -57,30 +57,18 @@ struct StreamedAnswer: Sendable {
         let executor = LargeRequests(.rendering, of: call.address)
         let body = ResponseBody(contentLength: isWhole ? first.readableBytes : nil) { writer in
             try await withTaskExecutorPreference(executor) {
-                try await Self.send(first, &writer, channel)
+                try await writer.write(first, inPartsOn: channel)
                 var (next, isLast) = (index, isWhole)
                 while !isLast {
                     var text = JSONWriter(capacity: 2 * Self.partBytes)
                     isLast = render(&text, &next)
-                    try await Self.send(ByteBuffer(bytes: text.bytes), &writer, channel)
+                    try await writer.write(ByteBuffer(bytes: text.bytes), inPartsOn: channel)
                 }
                 try await writer.finish(nil)
             }
             withExtendedLifetime(call) {}
         }
         return Response(status: .ok, headers: RESTResponse.jsonHeaders, body: body)
-    }
-
-    /// Sends text in parts, each once the client has taken most of the one before.
-    private static func send(
-        _ text: ByteBuffer, _ writer: inout any ResponseBodyWriter, _ channel: any Channel
-    ) async throws {
-        var text = text
-        while let part = text.readSlice(length: min(text.readableBytes, partBytes)), part.readableBytes > 0 {
-            try await writer.write(part)
-            // The writer waits for the client only once the loop has seen what it has written.
-            try await channel.eventLoop.submit {}.get()
-        }
     }
 
     /// Appends elements until a part is complete.
@@ -95,5 +83,19 @@ struct StreamedAnswer: Sendable {
         }
         text.append(end)
         return true
+    }
+}
+
+extension ResponseBodyWriter {
+    /// Writes bytes in parts, each once the client has taken most of the one before.
+    mutating func write(_ bytes: ByteBuffer, inPartsOn channel: any Channel) async throws {
+        var bytes = bytes
+        while let part = bytes.readSlice(length: min(bytes.readableBytes, StreamedAnswer.partBytes)),
+            part.readableBytes > 0
+        {
+            try await write(part)
+            // The writer waits for the client only once the loop has seen what it has written.
+            try await channel.eventLoop.submit {}.get()
+        }
     }
 }

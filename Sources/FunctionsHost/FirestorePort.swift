@@ -66,7 +66,8 @@ struct FirestorePort {
         let calls = FirestoreCalls(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             principals: principals, address: address, answers: parts.serving.memory.answers,
-            bodies: parts.serving.memory.bodies, limits: limits, figures: figures)
+            bodies: parts.serving.memory.bodies, limits: limits, figures: figures,
+            isForeign: { [hosts = configuration.localHosts] in hosts?.isForeign(origin: $0) ?? false })
         parts.serviceAccounts.onRevocation { [webChannel] in
             calls.checkTokens()
             webChannel.checkTokens()

@@ -66,7 +66,7 @@ import Testing
     @Test func waitingWritesCountAsTheirClientsMemory() throws {
         let budget = MemoryBudget(total: 8000)
         do {
-            let waiting = WaitingWrites(ClientLimits.Write(), memory: budget, holder: .stranger(1))
+            let waiting = WaitingWrites(ClientLimits.Write(), memory: budget, address: 1, identify: { nil })
             try waiting.add(3000)
             #expect(throws: DocumentError.self) { try waiting.add(3000) }
             waiting.remove(3000)

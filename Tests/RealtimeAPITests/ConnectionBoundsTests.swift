@@ -2,6 +2,7 @@ import Dispatch
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import NIOWebSocket
 import RealtimeModel
 import Sharing
@@ -69,6 +70,20 @@ import Testing
         #expect(transport.isAborted)
         #expect(budget.figures.used == 0)
         #expect(budget.figures.peak > 65_536)
+    }
+
+    @Test func valuesThatAClientDoesNotTakeCount() throws {
+        let budget = MemoryBudget(total: 2_000_000)
+        let database = SlowDatabase()
+        let (connection, transport) = connection(database, Self.parts(answers: budget))
+        connection.receive(.request(number: 1, .get(.root, nil)), bytes: 30)
+        database.answerRead(.bytes(Array(repeating: UInt8(ascii: "1"), count: 200_000)))
+        let eventLoop = try #require(connection.loop.eventLoop as? EmbeddedEventLoop)
+        eventLoop.run()
+        #expect(budget.figures.used > 190_000)
+        transport.isReady = true
+        connection.transportIsReady()
+        #expect(budget.figures.used == 0)
     }
 
     private func write() -> RealtimeMessage {
@@ -252,6 +267,104 @@ import Testing
         #expect(channel.isActive)
         socket.look(now: start + .seconds(80))
         #expect(channel.isActive == takes)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// Its client lives, and the part of the message takes memory.
+    @Test(arguments: [("2", true), ("part", false)]) func aMessageThatDoesNotGoOnEndsItsSocket(
+        start: String, isWhole: Bool
+    ) throws {
+        let channel = EmbeddedChannel()
+        let socket = try socket(channel)
+        func look(after seconds: Int64) throws {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+            try channel.writeInbound(Self.frame(.ping, ""))
+            socket.look(now: channel.embeddedEventLoop.now)
+        }
+        var first = Self.frame(.text, start)
+        first.fin = isWhole
+        try channel.writeInbound(first)
+        if isWhole { try channel.writeInbound(Self.frame(.text, "part")) }
+        try look(after: 5)
+        for _ in 0..<3 {
+            try look(after: 50)
+            socket.received(65_536)
+        }
+        #expect(channel.isActive)
+        try look(after: 5)
+        try look(after: 61)
+        #expect(!channel.isActive)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func messagesThatEndMayComeSlowly() throws {
+        let channel = EmbeddedChannel()
+        let socket = try socket(channel)
+        for _ in 0..<10 {
+            for text in ["2", #"{"t":"c","#] { try channel.writeInbound(Self.frame(.text, text)) }
+            socket.look(now: channel.embeddedEventLoop.now)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(40))
+            try channel.writeInbound(Self.frame(.text, #""d":{"t":"p","d":null}}"#))
+        }
+        #expect(channel.isActive)
+        _ = try channel.finish()
+    }
+
+    @Test func aFrameThatIsNotWholeCounts() throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts(bodies: budget))
+        let socket = WebSocketHandler(channel, to: Recorder(), on: ConnectionQueue(loop), address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandlers([
+            WebSocketHandler.ByteCounter(socket),
+            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketHandler.maxFrameBytes)), socket,
+        ])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        // A text of 300,000 bytes.
+        var header = ByteBuffer(bytes: [0x81, 0xFF])
+        header.writeInteger(300_000)
+        header.writeInteger(UInt32(0))
+        try channel.writeInbound(header)
+        for _ in 0..<4 { try channel.writeInbound(ByteBuffer(repeating: UInt8(ascii: " "), count: 60_000)) }
+        #expect(budget.figures.used > 150_000)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    // MARK: Requests
+
+    @Test(arguments: [(1, false), (2_000, true)]) func aLargeBodyMustGoOn(bytes: Int, isServed: Bool) throws {
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        let connection = RESTConnection(loop: loop)
+        try channel.pipeline.syncOperations.addHandler(connection)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let head = HTTPRequestHead(
+            version: .http1_1, method: .PUT, uri: "/a.json?ns=n", headers: ["Host": "h", "Content-Length": "1000000"])
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 32, count: 70_000)))
+        for _ in 0..<70 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            guard channel.isActive else { break }
+            try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 32, count: bytes)))
+            connection.look(now: channel.embeddedEventLoop.now)
+        }
+        #expect(channel.isActive == isServed)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test(arguments: [(300_000, HTTPResponseStatus.ok), (400_000, .serviceUnavailable)])
+    func anAnswerThatIsNotTakenCounts(bytes: Int, status: HTTPResponseStatus) throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts(answers: budget))
+        let connection = RESTConnection(loop: loop)
+        try channel.pipeline.syncOperations.addHandler(connection)
+        connection.send(.ok, [:], ByteBuffer(repeating: 32, count: bytes))
+        #expect(budget.figures.peak == (status == .ok ? bytes : 0))
+        // A test's channel takes all.
+        #expect(budget.figures.used == 0)
+        guard case .head(let head) = try channel.readOutbound(as: HTTPServerResponsePart.self) else { return }
+        #expect(head.status == status)
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 

@@ -10,6 +10,8 @@ struct CallHeaders {
     /// The database, from `google-cloud-resource-prefix`.
     private(set) var resource: String?
     private(set) var timeout: String?
+    /// The site of the page that sent it, if one did.
+    private(set) var origin: String?
     private(set) var forwardedFor: [String] = []
 
     init(_ headers: HPACKHeaders) {
@@ -22,6 +24,7 @@ struct CallHeaders {
             case PrincipalReader.appCheckHeader: appCheck = appCheck ?? value
             case "google-cloud-resource-prefix": resource = resource ?? value
             case "grpc-timeout": timeout = value
+            case "origin": origin = origin ?? value
             case "x-forwarded-for": forwardedFor.append(value)
             default: break
             }

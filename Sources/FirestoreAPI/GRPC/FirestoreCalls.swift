@@ -22,14 +22,17 @@ package final class FirestoreCalls: Sendable {
     /// The memory of the messages that are being received.
     let bodies: MemoryBudget?
     let limits: GRPCLimits
+    private let isForeign: @Sendable (_ origin: String) -> Bool
 
     /// - Parameters:
     ///   - answers: the memory of all answers, and of all messages that are being received; nil for no bound.
+    ///   - isForeign: whether the pages of an origin can't act as the owner.
     package init(
         _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
         principals: PrincipalReader, address: @escaping DocumentREST.AddressReader = { _, _ in nil },
         answers: MemoryBudget? = nil, bodies: MemoryBudget? = nil, limits: GRPCLimits = GRPCLimits(),
-        figures: ClientFigures = ClientFigures()
+        figures: ClientFigures = ClientFigures(),
+        isForeign: @escaping @Sendable (_ origin: String) -> Bool = { _ in false }
     ) {
         let streams = ListenStreams(figures)
         self.streams = streams
@@ -44,10 +47,17 @@ package final class FirestoreCalls: Sendable {
         rules.onReplacement { streams.decideAgain() }
         self.principals = principals
         self.address = address
+        self.isForeign = isForeign
     }
 
     /// A number that stands for the address of a call's client.
     func address(of peer: SocketAddress?, _ headers: CallHeaders) -> UInt64? { address(peer, headers.forwardedFor) }
+
+    /// Whether a page of another site acts as the owner.
+    func isForeign(_ headers: CallHeaders) -> Bool {
+        guard let origin = headers.origin, let authorization = headers.authorization else { return false }
+        return principals.isOwner(authorization) && isForeign(origin)
+    }
 
     var reader: MessageReader { MessageReader(database: database) }
     var writer: MessageWriter { MessageWriter(database: database) }

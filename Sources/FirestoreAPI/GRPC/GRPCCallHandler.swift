@@ -25,10 +25,12 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let serveRequest: @Sendable (any Channel) throws -> Void
     private var state = State.waitingForHeaders
     private var reader: GRPCMessageReader
+    private let output: StreamOutput
     private var answer: GRPCAnswer?
     private var deadline: Scheduled<Void>?
     /// What an incomplete message holds of the memory of all.
-    private var held = 0
+    private var held: HeldMemory?
+    private var identify: () -> MemoryBudget.Holder? = { nil }
     private var transfer: Scheduled<Void>?
     /// A number that stands for the client's address.
     private var address: UInt64 = 0
@@ -38,12 +40,16 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Messages up to this size aren't counted.
     private static let leastBytes = 4 * 1024
 
-    /// - Parameter serveRequest: adds the handlers of a stream with any other request.
+    /// - Parameters:
+    ///   - output: of the stream.
+    ///   - serveRequest: adds the handlers of a stream with any other request.
     init(
-        _ service: FirestoreCalls, peer: SocketAddress?, serveRequest: @escaping @Sendable (any Channel) throws -> Void
+        _ service: FirestoreCalls, peer: SocketAddress?, _ output: StreamOutput,
+        serveRequest: @escaping @Sendable (any Channel) throws -> Void
     ) {
         self.service = service
         self.peer = peer
+        self.output = output
         self.serveRequest = serveRequest
         reader = GRPCMessageReader(maxBytes: service.limits.messageBytes)
     }
@@ -53,8 +59,12 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .headers(let frame):
             if case .waitingForHeaders = state {
                 let headers = CallHeaders(frame.headers)
+                let client = service.address(of: peer, headers)
+                address = client ?? 0
+                identify = { [service] in service.principals.holder(headers.authorization) }
+                output.begin(address: address, identify: identify)
                 guard headers.isGRPC else { return leave(data, context) }
-                begin(headers, context)
+                begin(headers, from: client, context)
             }
             if frame.endStream { end(context) }
         case .data(let frame):
@@ -67,10 +77,11 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
             do throws(GRPCMessageReader.Problem) {
                 while let message = try reader.next() {
-                    transfer?.cancel()
-                    transfer = nil
-                    // A call's one message is held until its answer was sent; others count where they wait.
-                    if !method.isSingle { _ = hold() }
+                    if !method.isSingle {
+                        endTransfer()
+                        // They count where they wait; a call's one message is held until its answer was sent.
+                        _ = hold()
+                    }
                     method.receive(message)
                 }
             } catch {
@@ -84,8 +95,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                             "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }
-            watchTransfer(context)
-            if frame.endStream { end(context) }
+            if frame.endStream { end(context) } else { watchTransfer(of: method, context) }
         default: break
         }
     }
@@ -100,17 +110,19 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
-    /// A message that has begun must arrive within some time.
-    private func watchTransfer(_ context: ChannelHandlerContext) {
-        guard reader.count > 0 else {
-            transfer?.cancel()
-            return transfer = nil
-        }
-        guard transfer == nil else { return }
+    /// A message that has begun must arrive within some time, and with a call's one message the end of what its client sends.
+    private func watchTransfer(of method: any GRPCMethod, _ context: ChannelHandlerContext) {
+        guard reader.count > 0 || method.isSingle else { return endTransfer() }
+        guard transfer == nil, case .receiving = state else { return }
         let time = TimeAmount.seconds(Int64(service.limits.transferSeconds))
         transfer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
             self?.fail(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
         }
+    }
+
+    private func endTransfer() {
+        transfer?.cancel()
+        transfer = nil
     }
 
     /// Counts what waits for the rest of its message.
@@ -119,19 +131,16 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func hold() -> Bool {
         guard let budget = service.bodies else { return true }
         let wanted = reader.count > Self.leastBytes ? reader.count : 0
-        if case .receiving(let method) = state, method.isSingle, wanted < held { return true }
-        if wanted < held {
-            budget.release(held - wanted, of: holder)
-        } else if !budget.take(wanted - held, for: holder) {
-            return false
+        let already = held?.bytes ?? 0
+        guard wanted > already else {
+            if case .receiving(let method) = state, method.isSingle { return true }
+            return held?.adjust(to: wanted, identify: identify) ?? true
         }
-        held = wanted
-        return true
+        if held == nil { held = HeldMemory(budget, address: address) }
+        return held?.take(wanted - already, identify: identify) ?? true
     }
 
-    private var holder: MemoryBudget.Holder { .stranger(address) }
-
-    private func begin(_ headers: CallHeaders, _ context: ChannelHandlerContext) {
+    private func begin(_ headers: CallHeaders, from client: UInt64?, _ context: ChannelHandlerContext) {
         let answer = GRPCAnswer(context.channel)
         self.answer = answer
         guard headers.method == "POST", headers.isCall else {
@@ -139,8 +148,13 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))
             return context.writeAndFlush(wrapOutboundOut(response), promise: nil)
         }
-        let client = service.address(of: peer, headers)
-        address = client ?? 0
+        guard !service.isForeign(headers) else {
+            return fail(
+                DocumentError(
+                    .permissionDenied,
+                    "a page of another site can't be the owner; add its host to listen.hosts in functions.json if it is "
+                        + "meant"))
+        }
         guard service.open.add(of: address) else {
             return fail(DocumentError(.resourceExhausted, "too many calls are open, of this client or of all"))
         }
@@ -161,6 +175,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard reader.count == 0 else {
             return fail(DocumentError(.internal, "the call ended within a message"))
         }
+        endTransfer()
         method.finish()
     }
 
@@ -168,17 +183,15 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         if case .receiving(let method) = state { method.cancel() }
         state = .ended
         reader = GRPCMessageReader()
-        transfer?.cancel()
-        service.bodies?.release(held, of: holder)
-        held = 0
+        endTransfer()
+        held?.release()
         answer?.end(error, closes: true)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
-        transfer?.cancel()
-        service.bodies?.release(held, of: holder)
-        held = 0
+        endTransfer()
+        held?.release()
         if isCounted { service.open.remove(of: address) }
         isCounted = false
         if case .receiving(let method) = state { method.cancel() }

@@ -40,10 +40,12 @@ package struct GRPCConnection: Sendable {
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connection,
             streamConfiguration: streams
         ) { stream in
-            activity.value.began(stream)
+            let output = StreamOutput(service.answers)
+            activity.value.began(stream, output)
             return stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(
-                    GRPCCallHandler(service, peer: peer, serveRequest: serveRequest))
+                try stream.pipeline.syncOperations.addHandlers([
+                    output, GRPCCallHandler(service, peer: peer, output, serveRequest: serveRequest),
+                ])
             }
         }
         let figures = service.figures
@@ -57,14 +59,14 @@ package struct GRPCConnection: Sendable {
     /// When the client last sent something, and its streams. Used on the event loop.
     private final class Activity {
         var last = NIODeadline.now()
-        private(set) var streams = 0
+        private(set) var streams: [ObjectIdentifier: StreamOutput] = [:]
         /// When the last stream ended.
         private(set) var ended = NIODeadline.now()
 
-        func began(_ stream: any Channel) {
-            streams += 1
+        func began(_ stream: any Channel, _ output: StreamOutput) {
+            streams[ObjectIdentifier(output)] = output
             stream.closeFuture.assumeIsolated().whenComplete { _ in
-                self.streams -= 1
+                self.streams[ObjectIdentifier(output)] = nil
                 self.ended = .now()
             }
         }
@@ -98,6 +100,8 @@ package struct GRPCConnection: Sendable {
 
         private let activity: Activity
         private var watch: Scheduled<Void>?
+        /// When the client was asked last.
+        private var pinged: NIODeadline?
 
         init(_ activity: Activity, _ limits: ClientLimits.GRPC) {
             self.activity = activity
@@ -109,12 +113,16 @@ package struct GRPCConnection: Sendable {
 
         private func look(after delay: TimeAmount, context: ChannelHandlerContext) {
             watch = context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
-                if self.activity.streams == 0, NIODeadline.now() - self.activity.ended >= self.idleness {
+                let now = NIODeadline.now()
+                if self.activity.streams.isEmpty, now - self.activity.ended >= self.idleness {
                     return self.end(context)
                 }
-                let silent = NIODeadline.now() - self.activity.last
-                if silent >= self.silence + self.silence { return context.close(promise: nil) }
-                if silent >= self.silence {
+                for output in Array(self.activity.streams.values) { output.look(now: now) }
+                if let pinged = self.pinged, pinged > self.activity.last {
+                    // Looks may be closer than a client has time to answer.
+                    if now - pinged >= self.silence { return context.close(promise: nil) }
+                } else if now - self.activity.last >= self.silence {
+                    self.pinged = now
                     let ping = HTTP2Frame(
                         streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 0), ack: false))
                     context.writeAndFlush(self.wrapOutboundOut(ping), promise: nil)

@@ -211,7 +211,9 @@ final class WriteCall: GRPCMethod {
         self.call = call
         self.calls = calls
         let stranger = MemoryBudget.Holder.stranger(call.call.address ?? 0)
-        waiting = WaitingWrites(calls.limits.clients.write, memory: calls.bodies, holder: stranger)
+        waiting = WaitingWrites(
+            calls.limits.clients.write, memory: calls.bodies, address: call.call.address ?? 0
+        ) { calls.principals.holder(call.authorization) }
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)

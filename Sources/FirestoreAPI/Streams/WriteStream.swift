@@ -21,45 +21,53 @@ struct WriteStreamResponse: Sendable {
 
 /// What a Write client has sent and is not yet handled: it may send some writes without waiting.
 final class WaitingWrites: Sendable {
+    private struct State {
+        var count = 0
+        var bytes = 0
+        var held: HeldMemory?
+    }
+
     private let limits: ClientLimits.Write
-    private let memory: MemoryBudget?
-    private let holder: MemoryBudget.Holder
-    private let waiting = Mutex((count: 0, bytes: 0))
+    private let identify: @Sendable () -> MemoryBudget.Holder?
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - memory: what all clients' messages may take; nil for no bound.
-    ///   - holder: whose messages they are.
-    init(_ limits: ClientLimits.Write, memory: MemoryBudget? = nil, holder: MemoryBudget.Holder = .host) {
+    ///   - address: a number that stands for the address of the client.
+    ///   - identify: verifies the client's token; nil if it has none that is valid.
+    init(
+        _ limits: ClientLimits.Write, memory: MemoryBudget? = nil, address: UInt64 = 0,
+        identify: @escaping @Sendable () -> MemoryBudget.Holder? = { .host }
+    ) {
         self.limits = limits
-        self.memory = memory
-        self.holder = holder
+        self.identify = identify
+        state = Mutex(State(held: memory.map { HeldMemory($0, address: address) }))
     }
 
-    deinit { memory?.release(waiting.withLock { $0.bytes }, of: holder) }
+    deinit { state.withLock { $0.held?.release() } }
 
     /// - Throws: `resourceExhausted` if too much waits.
     func add(_ size: Int) throws(DocumentError) {
-        try waiting.withLock { waiting throws(DocumentError) in
-            guard waiting.count < limits.waiting, waiting.count == 0 || waiting.bytes + size <= limits.waitingBytes
-            else {
+        try state.withLock { state throws(DocumentError) in
+            guard state.count < limits.waiting, state.count == 0 || state.bytes + size <= limits.waitingBytes else {
                 throw DocumentError(
                     .resourceExhausted,
                     "more than \(limits.waiting) writes or \(limits.waitingBytes >> 10) KiB wait for their answers")
             }
-            guard memory?.take(size, for: holder) ?? true else {
+            guard state.held?.take(size, identify: identify) ?? true else {
                 throw DocumentError(.resourceExhausted, "too many writes wait, of this caller or of all")
             }
-            waiting.count += 1
-            waiting.bytes += size
+            state.count += 1
+            state.bytes += size
         }
     }
 
     func remove(_ size: Int) {
-        waiting.withLock { waiting in
-            waiting.count -= 1
-            waiting.bytes -= size
+        state.withLock { state in
+            state.count -= 1
+            state.bytes -= size
+            _ = state.held?.adjust(to: state.bytes) { nil }
         }
-        memory?.release(size, of: holder)
     }
 }
 

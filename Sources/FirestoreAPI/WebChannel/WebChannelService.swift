@@ -140,10 +140,10 @@ package final class WebChannelService: Sendable {
                 return answer.map(Self.text) ?? Self.unknownSession
             case .back(let id, let acknowledged, let isBuffered):
                 guard let session = session(id),
-                    let (backChannel, output) = session.open(
+                    let (backChannel, news) = session.open(
                         isBuffered: isBuffered, acknowledged: acknowledged, on: channel)
                 else { return Self.unknownSession }
-                return answer(session, backChannel, output)
+                return answer(session, backChannel, news, on: channel)
             case .terminate(let id):
                 guard let session = session(id) else { return Self.unknownSession }
                 end(session)
@@ -212,19 +212,24 @@ package final class WebChannelService: Sendable {
             let holder = requester.principal.holder ?? .stranger(call.address ?? 0)
             return WriteEndpoint(
                 WriteStream(service, as: requester, memory: answers, holder: holder), json, limits: limits.write,
-                waiting: WaitingWrites(limits.write, memory: answers, holder: holder),
+                waiting: WaitingWrites(
+                    limits.write, memory: answers, address: call.address ?? 0, identify: { holder }),
                 call: ClientCall(address: call.address), onNews: onNews)
         }
     }
 
     private func answer(
-        _ session: WebChannelSession, _ backChannel: UInt64, _ output: AsyncStream<ByteBuffer>
+        _ session: WebChannelSession, _ backChannel: UInt64, _ news: AsyncStream<Void>, on channel: any Channel
     ) -> Response {
         let body = ResponseBody { writer in
             defer { session.closed(backChannel) }
-            for await chunk in output {
-                try await writer.write(chunk)
-                session.pump()
+            for await _ in news {
+                var next = session.next(for: backChannel)
+                while case .chunk(let chunk) = next {
+                    try await writer.write(ByteBuffer(bytes: chunk), inPartsOn: channel)
+                    next = session.next(for: backChannel)
+                }
+                if next == .end { break }
             }
             try await writer.finish(nil)
         }

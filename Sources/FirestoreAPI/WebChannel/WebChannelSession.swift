@@ -7,9 +7,17 @@ import Synchronization
 
 /// One session with its stream, and the connections of its back channels.
 final class WebChannelSession: Sendable {
+    /// The answer of a back channel that is being sent.
+    private struct Output {
+        /// Has an element when there may be something to send.
+        let news: AsyncStream<Void>.Continuation
+        /// The chunk that its client hasn't taken yet.
+        var bytes = 0
+    }
+
     private struct State {
         var channel: WebChannelState
-        var outputs: [WebChannelState.BackChannelID: AsyncStream<ByteBuffer>.Continuation] = [:]
+        var outputs: [WebChannelState.BackChannelID: Output] = [:]
         /// The connections of back channels. With long polling, one has many of them, one after the other.
         var connections: [ObjectIdentifier: WebChannelState.BackChannelID] = [:]
         var nextBackChannel: WebChannelState.BackChannelID = 1
@@ -80,28 +88,48 @@ final class WebChannelSession: Sendable {
     /// Opens a back channel.
     ///
     /// - Parameter connection: on which it is.
-    /// - Returns: what its answer has, which ends when the channel does; nil if the session has ended.
+    /// - Returns: its number, and when it is worth asking ``next(for:)`` for more; nil if the session has ended.
     func open(
         isBuffered: Bool, acknowledged: Int, on connection: any Channel
-    ) -> (id: UInt64, output: AsyncStream<ByteBuffer>)? {
-        let (output, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+    ) -> (id: UInt64, news: AsyncStream<Void>)? {
+        let (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let key = ObjectIdentifier(connection)
         var isNew = false
-        let id: UInt64? = perform { state in
+        let id: UInt64? = change { state in
             state.channel.acknowledge(acknowledged)
-            guard !state.channel.isDone else { return ([], nil) }
+            guard !state.channel.isDone else { return nil }
             state.seen = .now
             let id = state.nextBackChannel
             state.nextBackChannel += 1
-            state.outputs[id] = continuation
+            state.outputs[id] = Output(news: continuation)
             isNew = state.connections.updateValue(id, forKey: key) == nil
-            return (state.channel.open(id, isBuffered: isBuffered), id)
+            state.channel.open(id, isBuffered: isBuffered)
+            return id
         }
         guard let id else { return nil }
         if isNew { connection.closeFuture.whenComplete { [weak self] _ in self?.left(key) } }
         _ = hold(0)
         pump()
-        return (id, output)
+        return (id, news)
+    }
+
+    /// What a back channel's answer goes on with. Its memory is held until the next call, or ``closed(_:)``.
+    func next(for backChannel: UInt64) -> WebChannelState.Next {
+        let next = state.withLock { state in
+            let next = state.channel.next(for: backChannel)
+            if case .chunk(let chunk) = next {
+                state.outputs[backChannel]?.bytes = chunk.count
+            } else {
+                state.outputs[backChannel]?.bytes = 0
+            }
+            return next
+        }
+        guard hold(0) else {
+            // The SDK opens another stream and resumes.
+            terminate()
+            return .end
+        }
+        return next
     }
 
     /// A connection is closed, and the back channel on it.
@@ -110,13 +138,14 @@ final class WebChannelSession: Sendable {
         if let backChannel { closed(backChannel) }
     }
 
+    /// The answer of a back channel has ended, or its connection.
     func closed(_ backChannel: UInt64) {
-        let output = state.withLock { state in
+        change { state in
             state.channel.closed(backChannel)
             state.seen = .now
-            return state.outputs.removeValue(forKey: backChannel)
+            state.outputs.removeValue(forKey: backChannel)?.news.finish()
         }
-        output?.finish()
+        _ = hold(0)
     }
 
     // MARK: What the stream sends
@@ -138,9 +167,9 @@ final class WebChannelSession: Sendable {
                     terminate()
                     break
                 }
-                perform { state in
+                change { state in
                     if output.isLast { state.channel.finish() }
-                    return (state.channel.send(output.messages), ())
+                    state.channel.send(output.messages)
                 }
             }
             let isDone = state.withLock { state in
@@ -152,13 +181,14 @@ final class WebChannelSession: Sendable {
         }
     }
 
-    /// Counts what waits for its acknowledgement or for earlier maps, and what comes now.
+    /// Counts what waits for its acknowledgement or for earlier maps, what is being sent, and what comes now.
     ///
     /// - Returns: false if it is too much.
     private func hold(_ bytes: Int) -> Bool {
         guard let answers else { return true }
         return state.withLock { state in
-            let all = state.channel.unacknowledgedBytes + state.channel.earlyBytes + bytes
+            let sending = state.outputs.values.reduce(0) { $0 + $1.bytes }
+            let all = state.channel.unacknowledgedBytes + state.channel.earlyBytes + sending + bytes
             let wanted = all > ClientAnswer.leastBytes ? all : 0
             if wanted < state.held {
                 answers.release(state.held - wanted, of: holder)
@@ -170,10 +200,10 @@ final class WebChannelSession: Sendable {
         }
     }
 
-    func keepAlive() { perform { state in (state.channel.keepAlive(), ()) } }
+    func keepAlive() { change { $0.channel.keepAlive() } }
 
     func terminate() {
-        perform { state in (state.channel.terminate(), ()) }
+        change { $0.channel.terminate() }
         let endpoint = endpoint.withLock { endpoint in
             defer { endpoint = nil }
             return endpoint
@@ -196,22 +226,11 @@ final class WebChannelSession: Sendable {
     /// Ends the stream with an error, for its client to begin another.
     func fail(_ error: DocumentError) { endpoint.withLock { $0 }?.fail(error) }
 
-    @discardableResult
-    private func perform<Result>(
-        _ body: (inout State) -> ([WebChannelState.Action], Result)
-    ) -> Result {
+    /// Changes the state, and lets the answers of back channels look for something to send.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
-            // Within the lock, so that chunks leave in order; a continuation takes them without waiting.
-            let (actions, result) = body(&state)
-            for action in actions {
-                switch action {
-                case .send(let chunk):
-                    guard let open = state.outputs.keys.max() else { continue }
-                    state.outputs[open]?.yield(ByteBuffer(bytes: chunk))
-                case .end(let id): state.outputs.removeValue(forKey: id)?.finish()
-                }
-            }
-            return result
+            defer { for output in state.outputs.values { output.news.yield() } }
+            return body(&state)
         }
     }
 }

@@ -5,12 +5,12 @@ import Sharing
 ///
 /// A pure state machine. A forward channel is a POST of the client, a back channel a GET that the server answers slowly.
 struct WebChannelState {
-    /// What is to be done with back channels, in order.
-    enum Action: Equatable {
-        /// Sends a chunk on the open back channel.
-        case send([UInt8])
-        /// Ends a back channel's answer.
-        case end(BackChannelID)
+    /// What a back channel's answer goes on with.
+    enum Next: Equatable {
+        case chunk([UInt8])
+        /// Nothing yet: there may be something after each change.
+        case nothing
+        case end
     }
 
     typealias BackChannelID = UInt64
@@ -27,6 +27,8 @@ struct WebChannelState {
         let isBuffered: Bool
         /// What it was sent since it was opened.
         var bytes = 0
+        /// Whether it has had all that it is to have, and ends.
+        var isComplete = false
     }
 
     /// What waits for its acknowledgement, in the order of numbers.
@@ -82,20 +84,19 @@ struct WebChannelState {
 
     // MARK: What the server sends
 
-    /// Sends messages to the client, each of them an array of the protocol.
-    mutating func send(_ messages: [[UInt8]]) -> [Action] {
+    /// Messages for the client, each of them an array of the protocol.
+    mutating func send(_ messages: [[UInt8]]) {
         for message in messages { append(message, isNoop: false) }
-        return flush()
     }
 
     /// The stream has ended: nothing follows the messages before.
     mutating func finish() { isFinished = true }
 
     /// Shows the client, and proxies on the way, that the session lives.
-    mutating func keepAlive() -> [Action] {
-        guard backChannel != nil else { return [] }
+    mutating func keepAlive() {
+        // What it hasn't taken yet shows it as well.
+        guard hasBackChannel, sent == unacknowledged.count else { return }
         append(Array(#"["noop"]"#.utf8), isNoop: true)
-        return flush()
     }
 
     private mutating func append(_ text: [UInt8], isNoop: Bool) {
@@ -115,14 +116,34 @@ struct WebChannelState {
     }
 
     /// A client opens a back channel, in place of the one before.
-    mutating func open(_ id: BackChannelID, isBuffered: Bool) -> [Action] {
-        var actions: [Action] = backChannel.map { [.end($0.id)] } ?? []
+    mutating func open(_ id: BackChannelID, isBuffered: Bool) {
         sent = 0
         backChannel = BackChannel(id: id, isBuffered: isBuffered)
         // Without a first byte, the SDK takes it that a proxy holds answers back.
         if unacknowledged.isEmpty, !isFinished { append(Array(#"["noop"]"#.utf8), isNoop: true) }
-        actions += flush()
-        return actions
+    }
+
+    /// What a back channel's answer goes on with, once the client has taken most of what was before. So the server has no
+    /// copy of what waits, however many back channels a client opens.
+    mutating func next(for id: BackChannelID) -> Next {
+        guard var open = backChannel, open.id == id else { return .end }
+        var end = sent
+        var bytes = 0
+        while end < unacknowledged.count, bytes < limits.backChannel {
+            bytes += unacknowledged[end].text.count
+            end += 1
+        }
+        let new = open.isComplete ? [] : unacknowledged[sent..<end]
+        guard !new.isEmpty else {
+            guard open.isComplete || isFinished else { return .nothing }
+            backChannel = nil
+            return .end
+        }
+        open.bytes += bytes
+        open.isComplete = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= limits.backChannel
+        backChannel = open
+        sent = end
+        return .chunk(Self.chunk(of: new))
     }
 
     /// A back channel's connection is gone. What it may not have received is sent again on the next one.
@@ -132,34 +153,14 @@ struct WebChannelState {
     }
 
     /// Ends the session.
-    mutating func terminate() -> [Action] {
+    mutating func terminate() {
         isFinished = true
         unacknowledged = []
         unacknowledgedBytes = 0
         early = [:]
         earlyBytes = 0
         sent = 0
-        defer { backChannel = nil }
-        return backChannel.map { [.end($0.id)] } ?? []
-    }
-
-    private mutating func flush() -> [Action] {
-        guard var open = backChannel else { return [] }
-        let new = unacknowledged[sent...]
-        var actions: [Action] = []
-        if !new.isEmpty {
-            let chunk = Self.chunk(of: new)
-            actions.append(.send(chunk))
-            open.bytes += chunk.count
-            sent = unacknowledged.count
-        }
-        let isEnough = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= limits.backChannel
-        guard isEnough || isFinished else {
-            backChannel = open
-            return actions
-        }
         backChannel = nil
-        return actions + [.end(open.id)]
     }
 
     /// `LENGTH\n[[NUMBER,MESSAGE],…]`, where LENGTH counts UTF-16 units.

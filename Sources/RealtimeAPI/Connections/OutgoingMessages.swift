@@ -62,9 +62,12 @@ final class OutgoingMessages {
     /// The bytes of answers and other messages.
     var waitingMessageBytes: Int { outbox.waitingMessageBytes }
 
+    /// All that waits in memory.
+    var waitingBytes: Int { outbox.waitingPushBytes + outbox.waitingMessageBytes + outbox.waitingValueBytes }
+
     /// Whether the client has more to take than it should have. What is sent is in the socket's buffer, up to its mark.
     func isBackedUp(beyond limit: Int) -> Bool {
-        value != nil || outbox.waitingValueBytes + outbox.waitingMessageBytes > limit
+        value != nil || outbox.waitingFiles > 0 || outbox.waitingValueBytes + outbox.waitingMessageBytes > limit
     }
 
     func append(_ item: RealtimeOutbox.Item) { outbox.append(item) }

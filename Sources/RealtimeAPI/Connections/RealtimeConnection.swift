@@ -354,7 +354,7 @@ final class RealtimeConnection: @unchecked Sendable {
     ///
     /// - Returns: false if it is too much.
     private func hold() -> Bool {
-        let unread = outgoing.waitingPushBytes + outgoing.waitingMessageBytes + reads.bytes
+        let unread = outgoing.waitingBytes + reads.bytes
         guard max(outgoing.waitingPushBytes, reads.maxBytes) <= loop.parts.limits.unreadPushBytes,
             held?.adjust(to: unread, identify: { memoryHolder }) ?? true,
             heldListens?.adjust(to: session.listenBytes, identify: { memoryHolder }) ?? true

@@ -17,8 +17,10 @@ struct RealtimeOutbox {
     private(set) var waitingPushBytes = 0
     /// Answers and other messages.
     private(set) var waitingMessageBytes = 0
-    /// What was read for the client and waits.
+    /// What was read for the client and waits in memory.
     private(set) var waitingValueBytes = 0
+    /// Values that wait, most of which are in files.
+    private(set) var waitingFiles = 0
 
     var isEmpty: Bool { items.isEmpty }
 
@@ -37,8 +39,7 @@ struct RealtimeOutbox {
         switch item {
         case .push(_, _, let bytes): waitingPushBytes += factor * bytes
         case .value(_, .bytes(let bytes), _): waitingValueBytes += factor * bytes.count
-        // More of it is in a file.
-        case .value(_, .stream, _): waitingValueBytes += factor * Self.streamBytes
+        case .value(_, .stream, _): waitingFiles += factor
         case .message(let message): waitingMessageBytes += factor * (message.count + Self.messageOverhead)
         case .end: break
         }
@@ -47,12 +48,11 @@ struct RealtimeOutbox {
     /// What a message takes beside its text.
     private static let messageOverhead = 64
 
-    private static let streamBytes = 1024 * 1024
-
     mutating func removeAll() {
         items = []
         waitingPushBytes = 0
         waitingMessageBytes = 0
         waitingValueBytes = 0
+        waitingFiles = 0
     }
 }

@@ -42,6 +42,11 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private var waiting: Deque<Received>?
     /// The bytes of that one and those behind it.
     private var unreadBytes = 0
+    /// What has come since the last whole frame, and in total.
+    private var frameBytes = 0
+    private var receivedBytes = 0
+    /// When a part of the message that isn't whole had come, and what had come until then.
+    private var part: (at: NIODeadline, receivedBytes: Int)?
     private var isSessionReading = true
     private var isChannelReading = true
     private var held: HeldMemory?
@@ -58,6 +63,8 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     static let maxFrameBytes = 1024 * 1024
     /// Messages up to this are read at once.
     private static let smallMessage = 64 * 1024
+    /// A message that has begun goes on by at least as much, in the time that there is for it.
+    private static let partBytes = 64 * 1024
 
     init(
         _ channel: any Channel, to receiver: any SocketReceiver, on receiverQueue: ConnectionQueue, address: UInt64,
@@ -85,6 +92,14 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Frames
 
+    /// Bytes come, before they are frames.
+    func received(_ count: Int) {
+        receivedBytes += count
+        frameBytes += count
+        // Of a smaller one, the rest is likely to come at once.
+        if frameBytes > Self.partBytes { hold() }
+    }
+
     func handlerAdded(context: ChannelHandlerContext) { loop.add(self) }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -108,6 +123,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         loop.beginBatch()
         lastRead = loop.eventLoop.now
         hasPinged = false
+        frameBytes = 0
         switch frame.opcode {
         case .connectionClose:
             if state == .open { write(opcode: 0x8, ByteBuffer()) }
@@ -148,6 +164,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         case .incomplete: hold()
         case .keepAlive: break
         case .message(let message):
+            part = nil
             handle(.message(message))
             hold()
         case .tooLarge(let request?):
@@ -162,10 +179,15 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         close(.messageTooLarge, "a message may have \(loop.parts.limits.messageBytes) bytes")
     }
 
+    /// The bytes of a message that isn't whole.
+    private var partBytes: Int {
+        assembler.heldBytes + (fragments?.readableBytes ?? 0) + (frameBytes > Self.partBytes ? frameBytes : 0)
+    }
+
     /// Counts the parts of messages that have come, and the messages that aren't read yet, among those of all connections.
     private func hold() {
         guard state == .open else { return }
-        let bytes = assembler.heldBytes + (fragments?.readableBytes ?? 0) + unreadBytes
+        let bytes = partBytes + unreadBytes
         if held?.adjust(to: bytes, identify: { nil }) == false { close(.unexpectedServerError) }
     }
 
@@ -288,6 +310,19 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         channel.close(promise: nil)
     }
 
+    /// Whether a message has begun and not gone on: its part takes the memory that others need.
+    private func isPartOverdue(_ now: NIODeadline) -> Bool {
+        guard state == .open, partBytes > 0 else {
+            part = nil
+            return false
+        }
+        if let part, receivedBytes - part.receivedBytes < Self.partBytes {
+            return now - part.at > loop.parts.port.transfer
+        }
+        part = (now, receivedBytes)
+        return false
+    }
+
     /// Looks whether the client is there, and takes what it is sent.
     func look(now: NIODeadline) {
         let unsent = (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
@@ -296,12 +331,33 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         if now - lastTaken > loop.parts.port.idle { return abort() }
         let silence = now - lastRead
         // A client that isn't read can't be heard.
-        guard isChannelReading else { return lastRead = now }
+        guard isChannelReading else {
+            part = nil
+            return lastRead = now
+        }
+        if isPartOverdue(now) { return abort() }
         if silence > .seconds(Int64(loop.parts.limits.silenceSeconds)) {
             abort()
         } else if silence > .seconds(Int64(loop.parts.limits.pingSeconds)), !hasPinged, state == .open {
             hasPinged = true
             write(opcode: 0x9, ByteBuffer())
+        }
+    }
+}
+
+extension WebSocketHandler {
+    /// Tells the handler what comes before it is decoded: the decoder keeps a frame until it is whole.
+    final class ByteCounter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias InboundOut = ByteBuffer
+
+        private let socket: WebSocketHandler
+
+        init(_ socket: WebSocketHandler) { self.socket = socket }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            socket.received(unwrapInboundIn(data).readableBytes)
+            context.fireChannelRead(data)
         }
     }
 }

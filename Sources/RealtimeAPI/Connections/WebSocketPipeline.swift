@@ -26,7 +26,8 @@ enum WebSocketPipeline {
         let decoder = try pipeline.context(handlerType: Decoder.self)
         pipeline.removeHandler(try pipeline.handler(type: HTTPResponseEncoder.self), promise: nil)
         let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketHandler.maxFrameBytes))
-        try pipeline.addHandlers([frames, handler], position: .after(decoder.handler))
+        try pipeline.addHandlers(
+            [WebSocketHandler.ByteCounter(handler), frames, handler], position: .after(decoder.handler))
         pipeline.removeHandler(context: context, promise: nil)
         pipeline.removeHandler(context: decoder, promise: nil)
     }

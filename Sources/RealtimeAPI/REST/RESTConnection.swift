@@ -57,10 +57,16 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     private var lastSent: EventLoopFuture<Void>?
     private var lastClient: RealtimeClient?
     private var held: HeldMemory?
+    private var heldAnswer: HeldMemory?
     private var receivedBytes = 0
+    /// The part of a large body that had arrived when its time began last.
+    private var timedBytes = 0
     private var deadline: NIODeadline
     /// What the client hadn't taken when the connection was looked at.
     private var lastUnsent = 0
+
+    /// Each part of a large body has its time, and what clients haven't taken counts beyond as much.
+    private static let partBytes = 64 * 1024
 
     init(loop: RealtimeLoop) {
         self.loop = loop
@@ -100,6 +106,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         context = nil
         lastClient?.leaves()
         held?.release()
+        heldAnswer?.release()
         switch state {
         case .receiving(let exchange), .answering(let exchange): exchange.clientLeft()
         case .idle, .discarding, .upgraded: break
@@ -141,6 +148,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
+        settleAnswer()
         if case .answering(let exchange) = state { exchange.clientIsReady() }
         if !waiting.isEmpty { handleWaiting() }
     }
@@ -177,7 +185,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
             head.isKeepAlive && head.version.minor > 0 && !loop.isStopping
             && !head.headers.contains(name: "Upgrade") && head.method != .CONNECT
         hasSentHead = false
-        receivedBytes = 0
+        (receivedBytes, timedBytes) = (0, 0)
         deadline = loop.eventLoop.now + loop.parts.port.transfer
         if let refusal = loop.parts.refusal(head) {
             state = .discarding
@@ -209,8 +217,10 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         guard case .receiving(let exchange) = state else { return }
         let count = bytes.readableBytes
         receivedBytes += count
-        // Each part of a large body has its time.
-        if receivedBytes > 65_536 { deadline = loop.eventLoop.now + loop.parts.port.transfer }
+        if receivedBytes - timedBytes > Self.partBytes {
+            timedBytes = receivedBytes
+            deadline = loop.eventLoop.now + loop.parts.port.transfer
+        }
         guard receivedBytes <= loop.parts.port.bodyBytes else {
             exchange.clientLeft()
             state = .discarding
@@ -264,6 +274,9 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Sends a whole answer.
     func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
+        guard holdAnswer(body.readableBytes) else {
+            return refuse(RESTRefusal(503, "The server holds too many answers that their clients haven't taken."))
+        }
         var headers = headers
         if status.mayHaveResponseBody { headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)") }
         sendHead(status, headers)
@@ -285,16 +298,40 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func sendPart(_ bytes: ByteBuffer) {
+        guard holdAnswer(bytes.readableBytes) else { return breakOff() }
         write(bytes)
         flush()
     }
+
+    /// Counts what the client may not take soon.
+    ///
+    /// - Returns: false if it is too much.
+    private func holdAnswer(_ count: Int) -> Bool {
+        guard count > Self.partBytes, !isHead, let answers = loop.parts.answers else { return true }
+        var held = heldAnswer ?? HeldMemory(answers, address: address)
+        defer { heldAnswer = held }
+        return held.take(count) { if case .answering(let exchange) = state { exchange.holder } else { nil } }
+    }
+
+    /// Counts no more what the client has taken.
+    private func settleAnswer() {
+        guard heldAnswer?.bytes ?? 0 > 0 else { return }
+        let unsent = unsent
+        _ = heldAnswer?.adjust(to: unsent > Self.partBytes ? unsent : 0) { nil }
+    }
+
+    /// What was written and the system hasn't taken.
+    private var unsent: Int { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
     private func write(_ bytes: ByteBuffer) {
         guard let context, !isHead, bytes.readableBytes > 0 else { return }
         context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
     }
 
-    func flush() { context?.flush() }
+    func flush() {
+        context?.flush()
+        settleAnswer()
+    }
 
     func sendEnd() {
         guard let context else { return }
@@ -302,6 +339,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         let sent = context.eventLoop.makePromise(of: Void.self)
         lastSent = sent.futureResult
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        settleAnswer()
         if case .discarding = state {
             deadline = loop.eventLoop.now + .seconds(10)
             return
@@ -333,7 +371,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     func look(now: NIODeadline) {
         guard let context else { return }
         if case .answering(let stream as any EventStreamOwner) = state { stream.endIfRevoked() }
-        let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let unsent = unsent
+        settleAnswer()
         defer { lastUnsent = unsent }
         if unsent > 0, unsent == lastUnsent {
             // The client takes nothing of its answer.

@@ -38,7 +38,7 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
     private var pushBytes = 0
     /// What the client hasn't taken.
     private var held: HeldMemory?
-    private var holder: MemoryBudget.Holder?
+    private(set) var holder: MemoryBudget.Holder?
     private var isReading = false
     private var keepAlive: RepeatedTask?
     private var tokenEnd: Scheduled<Void>?

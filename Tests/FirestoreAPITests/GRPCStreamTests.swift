@@ -1,0 +1,159 @@
+import CommitPipeline
+import DocumentModel
+import DocumentStore
+@testable import FirestoreAPI
+import FirestoreMessages
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import NIOHTTP2
+import SecurityRules
+import Sharing
+import StorageEngine
+import SwiftProtobuf
+import Testing
+
+/// Streams of HTTP/2 whose clients send or take nothing.
+@Suite struct GRPCStreamTests {
+    private typealias Payload = HTTP2Frame.FramePayload
+
+    private func data(_ bytes: ByteBuffer, end: Bool = false) -> Payload {
+        .data(.init(data: .byteBuffer(bytes), endStream: end))
+    }
+
+    private func data(_ count: Int) -> Payload { data(ByteBuffer(repeating: 1, count: count)) }
+
+    /// What a stream has sent, in short.
+    private func sent(_ channel: EmbeddedChannel) throws -> [String] {
+        var all: [String] = []
+        while let payload = try channel.readOutbound(as: Payload.self) {
+            switch payload {
+            case .data(let data): all.append("\(data.data.readableBytes)\(data.endStream ? " end" : "")")
+            case .headers(let headers): all.append("status \(headers.headers.first(name: "grpc-status") ?? "")")
+            case .rstStream(let error): all.append("reset \(error.networkCode)")
+            default: all.append("other")
+            }
+        }
+        return all
+    }
+
+    // MARK: Out
+
+    private func output(_ budget: MemoryBudget) throws -> (EmbeddedChannel, StreamOutput) {
+        let output = StreamOutput(budget)
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(output)
+        output.begin(address: 1) { nil }
+        return (channel, output)
+    }
+
+    @Test func whatAClientHasNotTakenCounts() throws {
+        let budget = MemoryBudget(total: 1 << 20)
+        let (channel, _) = try output(budget)
+        channel.write(data(4000), promise: nil)
+        #expect(budget.figures.used == 0)
+        channel.write(data(150_000), promise: nil)
+        #expect(budget.figures.used == 154_000)
+        // A test's channel takes all that is flushed.
+        channel.flush()
+        #expect(budget.figures.used == 0)
+        #expect(try sent(channel) == ["4000", "65536", "65536", "18928"])
+        channel.write(data(100_000), promise: nil)
+        #expect(budget.figures.used == 100_000)
+        _ = try? channel.finish()
+        #expect(budget.figures.used == 0)
+    }
+
+    @Test func aStreamWithTooMuchThatIsNotTakenEnds() throws {
+        let budget = MemoryBudget(total: 1 << 20)
+        let (channel, _) = try output(budget)
+        channel.write(data(300_000), promise: nil)
+        #expect(channel.isActive == false && budget.figures.used == 300_000)
+        let last = channel.eventLoop.makePromise(of: Void.self)
+        channel.write(data(300_000), promise: last)
+        #expect(throws: (any Error).self) { try last.futureResult.wait() }
+        #expect(try sent(channel).last == "reset 11")
+        #expect(budget.figures.used == 0)
+    }
+
+    @Test func aClientThatTakesNothingIsLetGo() throws {
+        let (channel, output) = try output(MemoryBudget(total: 1 << 20))
+        var now = NIODeadline.uptimeNanoseconds(0)
+        func look() {
+            now = now + StreamOutput.patience
+            output.look(now: now)
+        }
+        channel.write(data(1000), promise: nil)
+        look()
+        channel.flush()
+        channel.write(data(1000), promise: nil)
+        look()
+        // Too early to tell.
+        output.look(now: now + .seconds(1))
+        #expect(try sent(channel) == ["1000"])
+        look()
+        #expect(try sent(channel) == ["1000", "reset 8"])
+    }
+
+    // MARK: In
+
+    private struct Call {
+        let channel = EmbeddedChannel()
+        let bodies = MemoryBudget(total: 8 << 20)
+
+        init(_ path: String, _ headers: HPACKHeaders = [:]) throws {
+            let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+            let rules = ClientRules(.open)
+            var limits = GRPCLimits()
+            limits.transferSeconds = 60
+            let calls = FirestoreCalls(
+                store, database: DatabaseID(project: "demo"),
+                service: StoreDocumentService(store, database: DatabaseID(project: "demo"), rules: rules),
+                rules: rules,
+                principals: PrincipalReader(
+                    isDevelopment: true, known: { $0 == "ada" ? Requester(.admin) : nil },
+                    verify: { _ in Requester(.admin) }),
+                bodies: bodies, limits: limits, isForeign: { $0 != "http://localhost" })
+            let output = StreamOutput(nil)
+            try channel.pipeline.syncOperations.addHandlers([
+                output, GRPCCallHandler(calls, peer: nil, output) { _ in },
+            ])
+            var all: HPACKHeaders = [
+                ":method": "POST", ":path": "/google.firestore.v1.Firestore/\(path)",
+                "content-type": "application/grpc",
+            ]
+            all.add(contentsOf: headers)
+            try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: all)))
+        }
+    }
+
+    private let message = ByteBuffer.framed(
+        FSGetDocumentRequest.with { $0.name = String(repeating: "x", count: 100_000) })
+
+    @Test func aRequestThatIsNotEndedIsLetGo() throws {
+        let call = try Call("GetDocument")
+        try call.channel.writeInbound(data(message))
+        #expect(call.bodies.figures.used > 100_000)
+        call.channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(try sent(call.channel).isEmpty)
+        call.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(try sent(call.channel).first == "status 4")
+        #expect(call.bodies.figures.used == 0)
+    }
+
+    @Test func aRequestThatHasEndedHasTime() throws {
+        let call = try Call("Write")
+        try call.channel.writeInbound(data(message))
+        call.channel.embeddedEventLoop.advanceTime(by: .seconds(120))
+        #expect(try sent(call.channel).isEmpty)
+        _ = try? call.channel.finish()
+    }
+
+    /// A page of another site could otherwise read and write all in development.
+    @Test(arguments: [("https://example.com", "status 7"), ("http://localhost", nil)])
+    func pagesOfOtherSitesAreNotTheOwner(origin: String, status: String?) throws {
+        let call = try Call("GetDocument", ["origin": origin, "authorization": "Bearer owner"])
+        #expect(try sent(call.channel).first == status)
+        _ = try? call.channel.finish()
+    }
+}

@@ -26,10 +26,17 @@ struct DatabasePort {
     /// - Throws: an error whose description is a sentence for the operator.
     func start(secure: @escaping @Sendable (any Channel) throws -> Void) async throws -> RealtimePort {
         let listen = configuration.listen
+        let shares = ConnectionShares(
+            configuration.limits.connections, proxies: configuration.trustedProxies, refusals: parts.serving.refusals,
+            port: "database")
         do {
             let port = try await RealtimePort.start(
                 realtimeParts, group: parts.serving.group, host: listen.host, port: listen.database,
-                grace: .seconds(Int64(configuration.limits.shutdownGrace)), secure: secure)
+                grace: .seconds(Int64(configuration.limits.shutdownGrace))
+            ) { channel in
+                try shares.admit(channel)
+                try secure(channel)
+            }
             parts.serviceAccounts.onRevocation { port.checkTokens() }
             return port
         } catch {
@@ -46,6 +53,7 @@ struct DatabasePort {
         limits.unreadPushBytes = settings.unreadPushes
         var port = RealtimePortLimits()
         port.connections = max(1, configuration.limits.connections / parts.serving.invocationLoops.count)
+        port.pollingSessions = configuration.limits.connections
         port.transfer = .seconds(Int64(configuration.limits.transferSeconds))
         let hosts = configuration.localHosts
         let proxies = configuration.trustedProxies

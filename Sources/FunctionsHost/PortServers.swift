@@ -40,15 +40,18 @@ struct PortServers {
         let http1 = HTTP1Channel.Configuration(
             additionalChannelHandlers: [PortHandler.Installer(rules)]
                 + (connections.map { [$0.makeHandler()] } ?? []))
+        let shares = ConnectionShares(
+            configuration.limits.connections, proxies: configuration.trustedProxies, refusals: parts.serving.refusals,
+            port: name)
         let application = Application(
             responder: responder,
             server: HTTPServerBuilder { [tls] responder in
                 let http1 = HTTP1Channel(responder: responder, configuration: http1)
-                guard let grpc, let connections else { return TLSChannel(http1, tls, .http1) }
+                guard let grpc, let connections else { return TLSChannel(http1, tls, .http1, admit: shares.admit) }
                 let both = FirestoreChannel(http1: http1, grpc: grpc, isSecure: tls != nil) {
                     (PortHandler(rules, isStream: true), connections.makeHandler())
                 }
-                return TLSChannel(both, tls, .http2AndHTTP1)
+                return TLSChannel(both, tls, .http2AndHTTP1, admit: shares.admit)
             },
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,

@@ -85,6 +85,7 @@ package struct ServingParts: Sendable {
         let gatewayLimits = GatewayLimits(
             requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count),
             times: limits.portTimes)
+        let shares = ConnectionShares(limits.connections, proxies: proxies, refusals: refusals, port: "functions")
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
@@ -93,7 +94,11 @@ package struct ServingParts: Sendable {
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,
-            grace: .seconds(Int64(limits.shutdownGrace)), secure: secure)
+            grace: .seconds(Int64(limits.shutdownGrace))
+        ) { channel in
+            try shares.admit(channel)
+            try secure(channel)
+        }
     }
 
     /// Call when no worker is left.

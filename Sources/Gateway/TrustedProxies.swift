@@ -20,6 +20,13 @@ package struct TrustedProxies: Hashable, Sendable {
         return TrustedProxies(near + others, isBehindProxy: true)
     }
 
+    /// Whether several clients may be behind a peer: it is trusted to forward their requests, or a program of this machine.
+    func mayBeMany(_ peer: IPAddress) -> Bool {
+        isBehindProxy || contains(peer) || Self.own.contains { $0.contains(peer) }
+    }
+
+    private static let own = ["127.0.0.0/8", "::1"].compactMap { AddressPrefix($0) }
+
     func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
 
     /// The client's address: the last one on the request's way that isn't a trusted proxy.

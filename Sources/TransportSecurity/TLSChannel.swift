@@ -9,16 +9,28 @@ package struct TLSChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
     private let ports: TLSPorts?
     private let protocols: TLSProtocols
+    private let admit: @Sendable (any Channel) throws -> Void
 
-    /// - Parameter ports: nil for connections without TLS.
-    package init(_ base: Base, _ ports: TLSPorts?, _ protocols: TLSProtocols) {
+    /// - Parameters:
+    ///   - ports: nil for connections without TLS.
+    ///   - admit: throws if a connection is to be closed at once.
+    package init(
+        _ base: Base, _ ports: TLSPorts?, _ protocols: TLSProtocols,
+        admit: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) {
+        self.admit = admit
         self.base = base
         self.ports = ports
         self.protocols = protocols
     }
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        do { try ports?.secure(channel, protocols) } catch { return channel.eventLoop.makeFailedFuture(error) }
+        do {
+            try admit(channel)
+            try ports?.secure(channel, protocols)
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
         return base.setup(channel: channel, logger: logger)
     }
 

@@ -169,7 +169,7 @@ import TextFormats
 
     @Test func sessionsAreBoundedLikeConnections() async throws {
         try await TestPort.run {
-            $0.port.connections = 3
+            $0.port.pollingSessions = 6
         } _: { port in
             let client = try await port.client()
             for cb in 1...3 { #expect(try await client.ask("GET", "/.lp?start=t&cb=\(cb)&v=5&ns=n").status == 200) }

@@ -128,6 +128,26 @@ import WorkerTesting
         #expect(needed(DatabaseRequest(.set, target: "a")) > 10_000)
     }
 
+    /// Hundreds of reads may wait for their turn on one document, and the commit before them needs room, too.
+    @Test func aReadThatWaitsForItsTurnHoldsLittle() throws {
+        let account = OperationBytes().account()
+        let operation = WorkerOperation(
+            DocumentRequest.get([try DocumentPath("a/b"), try DocumentPath("a/c")], .strong).encoded, number: 1, of: 1,
+            account: account)
+        #expect(account.grow(by: operation.needed))
+        operation.held = operation.needed
+        #expect(operation.decoded(try operation.decode()))
+        #expect(account.held > 200_000)
+        operation.waits()
+        #expect(account.held == operation.held && account.held < 20_000)
+        try operation.take(10_000)
+        #expect(account.held < 20_000)
+        try operation.take(100_000)
+        #expect(account.held == operation.held && account.held > 110_000)
+        operation.release()
+        #expect(account.held == 0)
+    }
+
     @Test func whatHasNoRoomStaysInTheWorkersSocket() throws {
         let ring = InvocationRing(timeoutSeconds: 60)
         let total = ring.services.operationBytes

@@ -57,6 +57,7 @@ final class TransactionTurns {
 
     /// A transaction reads hot documents: it waits for its turn.
     func wait(_ read: TurnRead) {
+        read.read.context.answer?.waits()
         let time = parts.elapsed()
         parts.transactions.withLock { $0.noteWait(for: read.hot, at: time) }
         turns.join(read, until: time + parts.configuration.turnLimit)

@@ -166,9 +166,6 @@ final class RealtimeLoop: @unchecked Sendable {
         return figures
     }
 
-    /// Whether one more session may poll. It has a connection only at times, but takes as much as one.
-    var hasRoomForPolling: Bool { !isStopping && polls.count < parts.port.connections }
-
     /// Looks for clients that are silent. Called every few seconds.
     func sweep(now: NIODeadline) {
         for socket in Array(sockets.values) { socket.look(now: now) }

@@ -20,7 +20,9 @@ package struct RealtimeParts: Sendable {
     package var service: any RealtimeService
     package var credentials: RealtimeCredentials
     package var limits: RealtimeConnectionLimits
-    package var port: RealtimePortLimits
+    package var port: RealtimePortLimits {
+        didSet { polls = PollSessions(port.pollingSessions) }
+    }
     package var databaseNames: DatabaseNames
     package var refusal: @Sendable (HTTPRequestHead) -> Refusal?
     /// Whether a page of another site sent a request. It can't be the owner.
@@ -39,7 +41,7 @@ package struct RealtimeParts: Sendable {
     package var now: @Sendable () -> Int64
     package var logger: Logger
     let sessions = RealtimeSessions()
-    let polls = PollSessions()
+    private(set) var polls: PollSessions
     let pushIDs = PushNames()
     /// Reads large messages and bodies.
     let longWork = LongWork("realtime.bodies")
@@ -64,6 +66,7 @@ package struct RealtimeParts: Sendable {
         self.databaseNames = databaseNames
         self.limits = limits
         self.port = port
+        polls = PollSessions(port.pollingSessions)
         self.bodies = bodies
         self.answers = answers
         self.listenMemory = listenMemory
@@ -80,6 +83,8 @@ package struct RealtimeParts: Sendable {
 package struct RealtimePortLimits: Sendable {
     /// Connections on one loop.
     package var connections = 100_000
+    /// Sessions of long polling on all loops. Each has a connection only at times, but takes as much as one.
+    package var pollingSessions = 100_000
     /// The bytes of a request's body.
     package var bodyBytes = RealtimeLimits.maxRESTWriteBytes
     /// For a request to arrive, up to its first 64 KiB and then for each further part.

@@ -39,10 +39,10 @@ final class PollExchange: RESTExchange {
         switch LongPollRequest(parameters) {
         case .start(let callback):
             let opening = try SessionOpening(head, parameters, loop.parts)
-            guard loop.hasRoomForPolling else {
-                throw RESTRefusal(503, "The server has too many connections at the moment.")
-            }
             let address = connection.address
+            guard !loop.isStopping, loop.parts.polls.reserve(for: address) else {
+                throw RESTRefusal(503, "The server has too many connections at the moment, of this address or of all.")
+            }
             let session = PollSession(
                 opening.connection(on: loop, address: address), callback: callback,
                 password: SessionOpening.randomID(), address: address)

@@ -28,12 +28,16 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     /// What the client hasn't fetched.
     private var heldUnsent: HeldMemory?
 
+    /// A number that stands for the client's address.
+    let address: UInt64
+
     private var loop: RealtimeLoop { connection.loop }
     private var queue: ConnectionQueue { connection.queue }
 
     init(_ connection: RealtimeConnection, callback: String, password: String, address: UInt64) {
         self.connection = connection
         self.password = password
+        self.address = address
         let parts = connection.loop.parts
         polling = LongPollConnection(callback: callback, maxMessageBytes: parts.limits.messageBytes)
         heldReceived = parts.bodies.map { HeldMemory($0, address: address) }
@@ -131,7 +135,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     private func remove() {
         silence?.cancel()
         silence = nil
-        loop.parts.polls.remove(connection.key.session)
+        loop.parts.polls.remove(self)
         loop.remove(self)
         _ = polling.abort()
         heldUnsent?.release()

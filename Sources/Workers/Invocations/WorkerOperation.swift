@@ -21,6 +21,9 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
     /// What was observed has room up to this size, since it can't be asked for again.
     private static let smallChanges = 64 * 1024
 
+    /// What an answer has while its operation waits for others: most documents fit.
+    private static let waiting = 16 * 1024
+
     /// A request of more bytes is large: it is decoded elsewhere than on a loop.
     static let largeRequest = 64 * 1024
 
@@ -105,12 +108,19 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
         guard answerBytes <= account.largestUnencoded else { throw Self.tooLarge(account.largestUnencoded) }
         let missing = requestBytes + answerBytes - held
         guard missing > 0, !hasLargest else { return }
-        let more = max(missing, Self.reserved(purpose))
-        guard account.grow(by: more) else {
-            isShort = true
-            throw Self.noRoom
+        for more in [max(missing, Self.reserved(purpose)), missing] where account.grow(by: more) {
+            held += more
+            return
         }
-        held += more
+        isShort = true
+        throw Self.noRoom
+    }
+
+    func waits() {
+        let kept = requestBytes + Self.waiting
+        guard held > kept else { return }
+        account.give(held - kept)
+        held = kept
     }
 
     /// The encoded answer, for which the operation holds as many bytes as it has.

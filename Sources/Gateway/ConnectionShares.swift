@@ -1,0 +1,40 @@
+import Logging
+import WorkerProtocol
+package import NIOCore
+import Sharing
+
+/// The connections of a port, of which each address has its share. Addresses of this machine and of trusted proxies may have
+/// all: many clients may be behind them.
+package final class ConnectionShares: Sendable {
+    private let shares: FairShares<IPAddress>
+    private let proxies: TrustedProxies
+    private let refusals: RefusalLogger
+    private let port: String
+
+    package struct Refusal: Error {}
+
+    /// - Parameters:
+    ///   - total: the connections of the port.
+    ///   - port: its name in the log.
+    package init(_ total: Int, proxies: TrustedProxies, refusals: RefusalLogger, port: String) {
+        shares = FairShares(total: total)
+        self.proxies = proxies
+        self.refusals = refusals
+        self.port = port
+    }
+
+    /// Counts a connection until it is closed.
+    ///
+    /// - Throws: ``Refusal`` if its address has its share.
+    package func admit(_ channel: any Channel) throws {
+        let peer = IPAddress(channel.remoteAddress)
+        let holder = peer.flatMap { proxies.mayBeMany($0) ? nil : $0.holder }
+        guard shares.take(for: holder) else {
+            refusals.log(
+                "a connection was refused", of: peer, level: .warning, now: .now(),
+                ["port": "\(port)", "limit": "\(shares.total)"])
+            throw Refusal()
+        }
+        channel.closeFuture.whenComplete { [shares] _ in shares.release(of: holder) }
+    }
+}

@@ -227,6 +227,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func damagedDeliveriesOfOneJobStopNoOther(restarts: Bool) async throws {
+        let engine = DamagedScans(of: "broken")
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("broken", "0 * * * *"), ScheduleFixtures.function("other", "0 * * * *")],
+            at: try Self.time("2026-01-01T00:10:00Z"), engine: engine)
+        let log = LogLines()
+        try await fixtures.serving { store in
+            var keeper = ScheduleKeeper(try fixtures.jobs, store: store, logger: log.logger)
+            _ = await keeper.step(at: fixtures.now)
+            fixtures.now = try Self.time("2026-01-01T01:00:00Z")
+            if restarts {
+                // The record tells of a run that may be under way.
+                let run = ScheduleRecord.Run(
+                    due: fixtures.now.adding(-3600), made: fixtures.now.adding(-3600), isManual: true, end: nil)
+                let record = ScheduleRecord(
+                    schedule: "0 * * * *", zone: "UTC", next: fixtures.now, asOf: fixtures.now.adding(-1800),
+                    lastRun: run)
+                try await store.outbox.keep([(ScheduleRecord.name("broken"), record.encoded)])
+                keeper = ScheduleKeeper(try fixtures.jobs, store: store, logger: log.logger)
+            }
+            #expect(await keeper.step(at: fixtures.now) == fixtures.now.adding(60))
+            #expect(try await store.openRuns(of: "other").map(\.rfc3339) == ["2026-01-01T01:00:00Z"])
+            #expect(log.all.contains { $0.contains("function=broken") && $0.contains("can't be read") })
+            await #expect(throws: DocumentError.self) { try await keeper.run("broken", at: fixtures.now) }
+            engine.repair()
+            #expect(try await store.openRuns(of: "broken").isEmpty)
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await store.openRuns(of: "broken").map(\.rfc3339) == ["2026-01-01T01:00:00Z"])
+        }
+    }
+
     @Test func theRecordOfAJobThatIsGoneIsKeptForAMonth() async throws {
         let fixtures = ScheduleFixtures(
             [ScheduleFixtures.function("job", "0 * * * *")], at: try Self.time("2026-01-01T00:10:00Z"))

@@ -18,6 +18,10 @@ package struct ScheduleKeeper {
     private let logger: Logger
     private let jobs: [ScheduledJob]
     package private(set) var states: [String: JobState] = [:]
+    /// Due jobs whose deliveries can't be read. They are looked at again with each reading of the clock.
+    private var unreadable: Set<String> = []
+    /// Jobs that aren't loaded for the same reason, with their records.
+    private var unloaded: [String: (job: ScheduledJob, record: ScheduleRecord?)] = [:]
     private var isLoaded = false
 
     package init(_ jobs: [ScheduledJob], store: DocumentStore, logger: Logger) {
@@ -27,7 +31,9 @@ package struct ScheduleKeeper {
     }
 
     /// The earliest known time for which a run must be created.
-    package var nextRun: Timestamp? { states.values.compactMap(\.wake).min() }
+    package var nextRun: Timestamp? {
+        states.filter { !unreadable.contains($0.key) }.values.compactMap(\.wake).min()
+    }
 
     // MARK: Runs
 
@@ -37,7 +43,7 @@ package struct ScheduleKeeper {
     @discardableResult
     package mutating func step(at now: Timestamp) async -> Timestamp {
         do {
-            if !isLoaded { try await load(at: now) }
+            if !isLoaded { try await load(at: now) } else { try await loadJobs(at: now) }
             try await makeRuns(at: now)
         } catch {
             logger.error("scheduled runs can't be created, will retry", metadata: ["error": "\(error)"])
@@ -59,7 +65,10 @@ package struct ScheduleKeeper {
     /// - Throws: If there is no such job, the job is paused, or a run is in progress that may not be overlapped.
     package mutating func run(_ name: String, at now: Timestamp) async throws(DocumentError) -> EventID {
         if !isLoaded { try await load(at: now) }
-        guard let state = states[name] else { throw unknown(name) }
+        guard let state = states[name] else {
+            if unloaded[name] != nil { throw DocumentError(.dataLoss, "the deliveries of \(name) can't be read") }
+            throw unknown(name)
+        }
         if EventRecords.isPaused(name, try await EventRecords.pauses(store)) {
             throw DocumentError(.failedPrecondition, "\(name) is paused; resume it first")
         }
@@ -84,12 +93,19 @@ package struct ScheduleKeeper {
         var records: [(name: String, value: [UInt8]?)] = []
         var runs: [ScheduledRun] = []
         var made: [(name: String, record: ScheduleRecord, runs: Range<Int>)] = []
+        unreadable = []
         for (name, before) in states {
             var state = before
             var isBlocked = false
             if state.isDue(at: now) {
                 isBlocked = EventRecords.isPaused(name, pauses)
-                if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
+                do throws(DocumentError) {
+                    if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
+                } catch {
+                    try note(error, of: name)
+                    unreadable.insert(name)
+                    continue
+                }
             }
             let step = state.step(at: now, isBlocked: isBlocked)
             states[name] = state
@@ -113,6 +129,16 @@ package struct ScheduleKeeper {
         for entry in made { states[entry.name]?.stored(entry.record, events: Array(events[entry.runs])) }
     }
 
+    /// The rows of one job must not stop the others.
+    ///
+    /// - Throws: what concerns all of them.
+    private func note(_ error: DocumentError, of name: String) throws(DocumentError) {
+        guard error.code == .dataLoss else { throw error }
+        logger.error(
+            "the deliveries of a scheduled job can't be read; no run of it is created until they can",
+            metadata: ["function": "\(name)", "error": "\(error)"])
+    }
+
     // MARK: After a start
 
     private mutating func load(at now: Timestamp) async throws(DocumentError) {
@@ -127,19 +153,28 @@ package struct ScheduleKeeper {
                     metadata: ["function": "\(function)", "error": "\(error)"])
             }
         }
-        for job in jobs {
-            var state = JobState(job, stored: stored[job.name], at: now)
-            state.resume(try await event(ofLast: state.record.lastRun, of: job.name))
-            states[job.name] = state
-        }
+        for job in jobs { unloaded[job.name] = (job, stored.removeValue(forKey: job.name)) }
+        try await loadJobs(at: now)
         let oldest = now.adding(-Self.keptRecords)
-        let removed = stored.filter { name, record in
-            states[name] == nil && max(record.next ?? record.asOf, record.asOf) < oldest
-        }
+        let removed = stored.filter { _, record in max(record.next ?? record.asOf, record.asOf) < oldest }
         if !removed.isEmpty {
             try await store.outbox.keep(removed.keys.sorted().map { (ScheduleRecord.name($0), nil) })
         }
         isLoaded = true
+    }
+
+    private mutating func loadJobs(at now: Timestamp) async throws(DocumentError) {
+        for (name, entry) in unloaded {
+            var state = JobState(entry.job, stored: entry.record, at: now)
+            do throws(DocumentError) {
+                state.resume(try await event(ofLast: state.record.lastRun, of: name))
+            } catch {
+                try note(error, of: name)
+                continue
+            }
+            states[name] = state
+            unloaded[name] = nil
+        }
     }
 
     /// The delivery of the last run, if it hasn't ended.

@@ -1,0 +1,67 @@
+import StorageEngine
+import Synchronization
+
+/// A memory engine that finds the rows of some deliveries damaged, until they are repaired.
+final class DamagedScans: StorageEngine {
+    private let inner = MemoryEngine()
+    private let damaged: Mutex<String?>
+
+    /// - Parameter function: whose deliveries are damaged.
+    init(of function: String) { damaged = Mutex(function) }
+
+    func repair() { damaged.withLock { $0 = nil } }
+
+    func makeReadSession() throws -> any ReadSession { Session(inner: try inner.makeReadSession(), engine: self) }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
+
+    func close() throws {}
+
+    fileprivate func check(_ table: StorageTable, _ range: KeyRange) throws {
+        guard table == .deliveries, let function = damaged.withLock({ $0 }),
+            String(decoding: range.lower, as: UTF8.self).contains(function)
+        else { return }
+        throw StorageError(.damaged, "the block can't be read")
+    }
+
+    private final class Session: ReadSession {
+        let inner: any ReadSession
+        let engine: DamagedScans
+
+        init(inner: any ReadSession, engine: DamagedScans) {
+            self.inner = inner
+            self.engine = engine
+        }
+
+        func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
+            try inner.read { try body(Reader(inner: $0, engine: engine)) }
+        }
+    }
+
+    private struct Reader: StorageReader {
+        let inner: any StorageReader
+        let engine: DamagedScans
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try inner.get(table, key) }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try engine.check(table, range)
+            try inner.scan(table, range, reverse: reverse, body)
+        }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try engine.check(table, range)
+            try inner.scanKeys(table, range, reverse: reverse, body)
+        }
+
+        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try inner.count(table, range) }
+
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+            try inner.key(table, range, after: count)
+        }
+    }
+}

@@ -10,9 +10,17 @@ import Testing
     private static let values: [Value] = [
         .null, .boolean(true), .boolean(false), .integer(1), .integer(2), .string("x"), .string("y"), .double(1.5),
         .array([.integer(1), .string("x")]), .array([]), .map(["d": .integer(1)]), .map([:]),
+        // To rules, these are the same path.
+        reference("demo"), reference("other"), .map(["d": reference("other")]),
     ]
+    private static func reference(_ project: String) -> Value {
+        .reference(
+            DocumentName(
+                database: DatabaseID(project: project), path: DocumentPath(unchecked: "t/x")))
+    }
     private static let literals = [
         "null", "true", "false", "1", "2", "'x'", "'y'", "1.5", "[1, 'x']", "[]", "{'d': 1}", "{}", "request.auth.uid",
+        "/databases/$('(default)')/documents/t/x",
     ]
 
     private struct Generator {
@@ -127,6 +135,22 @@ import Testing
             }
             return false
         }
+    }
+
+    /// Its documents may refer to the one of this project, which the rule refuses.
+    @Test(arguments: [
+        Query.Filter.field(FieldPath(segments: ["a"]), .notEqual, reference("other")),
+        .field(FieldPath(segments: ["a"]), .notIn, .array([reference("other")])),
+    ])
+    func whatIsNotADocumentOfAnotherProjectMayBeOneOfThis(filter: Query.Filter) throws {
+        let rules = try Ruleset(
+            TestRules.file(
+                "match /t/{id} { allow read: if resource.data.a != /databases/$(database)/documents/t/x; }"))
+        var query = Query(collectionID: "t")
+        query.filter = filter
+        let list = RulesRequest(
+            .list, database: "(default)", path: ["t"], auth: TestRules.user("x"), time: TestRules.time, query: query)
+        #expect(try !rules.decide(list, TestRules.documents()).isAllowed)
     }
 
     @Test func whatIsAllowedIsAllowedForEachDocument() async throws {

@@ -165,7 +165,7 @@ struct QueryFacts: Sendable {
         for filter in filters where filter.path == path {
             let known = RuleValue(filter.value)
             switch filter.operation {
-            case .notEqual: if RuleValue.equal(known, value) { return true }
+            case .notEqual: if RuleValue.equal(known, value), !filter.value.hasReference { return true }
             case .arrayContains: if value.elements == nil { return true }
             case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
                 guard let order = Self.order(known, value) else {
@@ -195,5 +195,17 @@ struct QueryFacts: Sendable {
             }
         }
         return nil
+    }
+}
+
+extension Value {
+    /// Rules see documents of several projects as the same path: what isn't the one may be the other.
+    fileprivate var hasReference: Bool {
+        switch self {
+        case .reference: true
+        case .array(let values): values.contains(where: \.hasReference)
+        case .map(let fields): fields.contains { $0.value.hasReference }
+        default: false
+        }
     }
 }

@@ -745,6 +745,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOTLS", package: nio),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -13,8 +13,10 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <dirent.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -83,6 +85,44 @@ void functions_trim_freed_memory(size_t least) {
 }
 #else
 void functions_trim_freed_memory(size_t least) { (void)least; }
+#endif
+
+#if defined(__linux__)
+/* Relocated data is in segments that can be written, also where it is protected later. */
+static int release_pages(struct dl_phdr_info *program, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int index = 0; index < program->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &program->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+        uintptr_t start = program->dlpi_addr + segment->p_vaddr, end = start + segment->p_filesz;
+        /* What shares a page with another segment stays. */
+        start = (start + page - 1) & ~(page - 1);
+        end &= ~(page - 1);
+        if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+static int is_traced(void) {
+    char line[128];
+    int tracer = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    if (file == NULL) return 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "TracerPid: %d", &tracer) == 1) break;
+    }
+    fclose(file);
+    return tracer != 0;
+}
+
+void functions_release_program_pages(void) {
+    /* A debugger's breakpoints are in these pages. */
+    if (!is_traced()) dl_iterate_phdr(release_pages, NULL);
+}
+#else
+void functions_release_program_pages(void) {}
 #endif
 
 #if defined(__linux__) && defined(SYS_sched_setattr)

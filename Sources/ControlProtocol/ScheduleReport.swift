@@ -50,10 +50,13 @@ package struct ScheduleReport: Codable, Hashable, Sendable {
     /// `once`, `skip`, or `all:` with the limit.
     package var missedRuns: String
     package var overlaps: Bool
+    /// Why no run of it is created: its deliveries can't be read.
+    package var problem: String?
 
     package init(
         name: String, schedule: String, timeZone: String, next: [String], heldSince: String? = nil, lastRun: Run? = nil,
-        openRun: OpenRun? = nil, isPaused: Bool, missedRuns: String, overlaps: Bool
+        openRun: OpenRun? = nil, isPaused: Bool, missedRuns: String, overlaps: Bool,
+        problem: String? = nil
     ) {
         self.name = name
         self.schedule = schedule
@@ -65,6 +68,7 @@ package struct ScheduleReport: Codable, Hashable, Sendable {
         self.isPaused = isPaused
         self.missedRuns = missedRuns
         self.overlaps = overlaps
+        self.problem = problem
     }
 }
 

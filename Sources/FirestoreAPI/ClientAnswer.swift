@@ -24,8 +24,14 @@ final class ClientAnswer: AnswerBytes {
         state = Mutex(State(holder: holder))
     }
 
-    deinit {
-        let (held, holder) = state.withLock { ($0.held, $0.holder) }
+    deinit { release() }
+
+    /// Nothing of it is held any more.
+    func release() {
+        let (held, holder) = state.withLock { state in
+            defer { state.held = 0 }
+            return (state.held, state.holder)
+        }
         budget?.release(held, of: holder)
     }
 

@@ -95,7 +95,7 @@ extension ResponseBodyWriter {
         {
             try await write(part)
             // The writer waits for the client only once the loop has seen what it has written.
-            try await channel.eventLoop.submit {}.get()
+            if part.readableBytes > StreamedAnswer.partBytes / 4 { try await channel.eventLoop.submit {}.get() }
         }
     }
 }

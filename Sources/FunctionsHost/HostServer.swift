@@ -178,6 +178,7 @@ package final class HostServer: Sendable {
                     scheme: listen.tls == nil ? "http" : "https", host: listen.host, functions: functionsPort,
                     firestore: ports["firestore"] ?? 0, database: databasePort,
                     auth: ports["auth"], events: ports["events"]))
+            ProcessLimits.releaseProgramPages()
         }
         let servers = PortServers(
             configuration: configuration, parts: parts, tls: tls, readiness: readiness, logger: libraryLogger)

@@ -51,7 +51,10 @@ struct PortServers {
                 let both = FirestoreChannel(http1: http1, grpc: grpc, isSecure: tls != nil) {
                     (PortHandler(rules, isStream: true), connections.makeHandler())
                 }
-                return TLSChannel(both, tls, .http2AndHTTP1, admit: shares.admit)
+                return TLSChannel(both, tls, .http2AndHTTP1) { channel in
+                    try shares.admit(channel)
+                    channel.boundUnsentInSystem()
+                }
             },
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,

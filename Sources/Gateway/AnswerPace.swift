@@ -39,7 +39,7 @@ extension Channel {
 
     /// Lets the system take little more than what it can send. Otherwise it takes some MiB of an answer, which no budget
     /// counts, and for minutes nothing more from a client on a slow line, who then seems to take nothing.
-    func boundUnsentInSystem() {
+    package func boundUnsentInSystem() {
         #if os(Linux)
             let option = NIOBSDSocket.Option(rawValue: 25)  // TCP_NOTSENT_LOWAT
         #else

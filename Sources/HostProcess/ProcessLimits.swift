@@ -30,6 +30,10 @@ package enum ProcessLimits {
     /// Returns freed memory that lies between what is in use, if it is much. For one caller at a time.
     package static func trimFreedMemory() { functions_trim_freed_memory(64 << 20) }
 
+    /// Takes program pages out of the resident memory, most of which only the start has needed. Others come back when they
+    /// are needed.
+    package static func releaseProgramPages() { functions_release_program_pages() }
+
     /// Lets threads take shorter turns on a busy machine, and workers too, so that short requests wait less for long ones.
     /// Call at the start.
     package static func runInShortTurns() { functions_run_in_short_turns() }

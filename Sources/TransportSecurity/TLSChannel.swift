@@ -29,6 +29,8 @@ package struct TLSChannel<Base: ServerChildChannel>: ServerChildChannel {
             try admit(channel)
             try ports?.secure(channel, protocols)
         } catch {
+            // The server forgets a channel whose setup fails, and leaves it open.
+            channel.close(promise: nil)
             return channel.eventLoop.makeFailedFuture(error)
         }
         return base.setup(channel: channel, logger: logger)

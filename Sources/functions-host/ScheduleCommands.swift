@@ -41,7 +41,7 @@ struct SchedulesListCommand: AsyncParsableCommand {
         if schedule.isPaused { lines[0] += "  (paused)" }
         if !schedule.next.isEmpty { lines.append("  next  " + schedule.next.joined(separator: "  ")) }
         if let since = schedule.heldSince {
-            let cause = schedule.isPaused ? "it is paused" : "the previous run is in progress"
+            let cause = schedule.problem ?? (schedule.isPaused ? "it is paused" : "the previous run is in progress")
             lines.append("  due   since \(since): \(cause)")
         }
         if let open = schedule.openRun {

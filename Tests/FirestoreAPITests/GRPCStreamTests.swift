@@ -43,17 +43,18 @@ import Testing
         let output = StreamOutput(budget)
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(output)
-        output.begin(address: 1) { nil }
+        output.begin { .stranger(1) }
         return (channel, output)
     }
 
     @Test func whatAClientHasNotTakenCounts() throws {
         let budget = MemoryBudget(total: 1 << 20)
         let (channel, _) = try output(budget)
+        // Little of a stream doesn't count.
         channel.write(data(4000), promise: nil)
         #expect(budget.figures.used == 0)
         channel.write(data(150_000), promise: nil)
-        #expect(budget.figures.used == 154_000)
+        #expect(budget.figures.used == 150_000)
         // A test's channel takes all that is flushed.
         channel.flush()
         #expect(budget.figures.used == 0)
@@ -68,10 +69,13 @@ import Testing
         let budget = MemoryBudget(total: 1 << 20)
         let (channel, _) = try output(budget)
         channel.write(data(300_000), promise: nil)
-        #expect(channel.isActive == false && budget.figures.used == 300_000)
-        let last = channel.eventLoop.makePromise(of: Void.self)
-        channel.write(data(300_000), promise: last)
-        #expect(throws: (any Error).self) { try last.futureResult.wait() }
+        #expect(budget.figures.used == 300_000)
+        // What follows would be an error of the connection.
+        for payload in [data(300_000), data(1), .headers(.init(headers: ["grpc-status": "0"], endStream: true))] {
+            let last = channel.eventLoop.makePromise(of: Void.self)
+            channel.write(payload, promise: last)
+            #expect(throws: (any Error).self) { try last.futureResult.wait() }
+        }
         #expect(try sent(channel).last == "reset 11")
         #expect(budget.figures.used == 0)
     }
@@ -80,19 +84,19 @@ import Testing
         let (channel, output) = try output(MemoryBudget(total: 1 << 20))
         var now = NIODeadline.uptimeNanoseconds(0)
         func look() {
-            now = now + StreamOutput.patience
+            now = now + ClientPace.patience
             output.look(now: now)
         }
-        channel.write(data(1000), promise: nil)
+        channel.write(data(5000), promise: nil)
         look()
         channel.flush()
-        channel.write(data(1000), promise: nil)
+        channel.write(data(5000), promise: nil)
         look()
         // Too early to tell.
         output.look(now: now + .seconds(1))
-        #expect(try sent(channel) == ["1000"])
+        #expect(try sent(channel) == ["5000"])
         look()
-        #expect(try sent(channel) == ["1000", "reset 8"])
+        #expect(try sent(channel) == ["5000", "reset 11"])
     }
 
     // MARK: In
@@ -100,6 +104,7 @@ import Testing
     private struct Call {
         let channel = EmbeddedChannel()
         let bodies = MemoryBudget(total: 8 << 20)
+        let handler: GRPCCallHandler
 
         init(_ path: String, _ headers: HPACKHeaders = [:]) throws {
             let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
@@ -115,9 +120,8 @@ import Testing
                     verify: { _ in Requester(.admin) }),
                 bodies: bodies, limits: limits, isForeign: { $0 != "http://localhost" })
             let output = StreamOutput(nil)
-            try channel.pipeline.syncOperations.addHandlers([
-                output, GRPCCallHandler(calls, peer: nil, output) { _ in },
-            ])
+            handler = GRPCCallHandler(calls, peer: nil, output) { _ in }
+            try channel.pipeline.syncOperations.addHandlers([output, handler])
             var all: HPACKHeaders = [
                 ":method": "POST", ":path": "/google.firestore.v1.Firestore/\(path)",
                 "content-type": "application/grpc",
@@ -130,23 +134,33 @@ import Testing
     private let message = ByteBuffer.framed(
         FSGetDocumentRequest.with { $0.name = String(repeating: "x", count: 100_000) })
 
-    @Test func aRequestThatIsNotEndedIsLetGo() throws {
+    @Test(arguments: [false, true]) func aRequestThatIsNotEndedIsLetGo(hasMessage: Bool) throws {
         let call = try Call("GetDocument")
-        try call.channel.writeInbound(data(message))
-        #expect(call.bodies.figures.used > 100_000)
-        call.channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        if hasMessage {
+            try call.channel.writeInbound(data(message))
+            #expect(call.bodies.figures.used > 100_000)
+        }
+        let start = call.channel.eventLoop.now
+        call.handler.look(now: start + .seconds(59))
         #expect(try sent(call.channel).isEmpty)
-        call.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        call.handler.look(now: start + .seconds(61))
         #expect(try sent(call.channel).first == "status 4")
         #expect(call.bodies.figures.used == 0)
     }
 
-    @Test func aRequestThatHasEndedHasTime() throws {
-        let call = try Call("Write")
-        try call.channel.writeInbound(data(message))
-        call.channel.embeddedEventLoop.advanceTime(by: .seconds(120))
-        #expect(try sent(call.channel).isEmpty)
+    @Test(arguments: ["GetDocument", "Write"]) func aRequestThatIsWholeHasTime(path: String) throws {
+        let call = try Call(path)
+        try call.channel.writeInbound(data(message, end: path == "GetDocument"))
+        call.handler.look(now: call.channel.eventLoop.now + .minutes(2))
+        call.channel.embeddedEventLoop.advanceTime(by: .minutes(2))
+        #expect(try !sent(call.channel).contains("status 4"))
         _ = try? call.channel.finish()
+    }
+
+    @Test func aSecondRequestEndsTheCall() throws {
+        let call = try Call("GetDocument")
+        for _ in 0..<2 { try call.channel.writeInbound(data(message)) }
+        #expect(try sent(call.channel).contains("reset 0"))
     }
 
     /// A page of another site could otherwise read and write all in development.

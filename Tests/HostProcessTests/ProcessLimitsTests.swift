@@ -18,5 +18,12 @@
             guard (kernel.majorVersion, kernel.minorVersion) >= (6, 12), let turn else { return }
             #expect(turn == 100_000)
         }
+
+        @Test func programPagesComeBackWhenTheyAreNeeded() {
+            for _ in 0..<10 {
+                ProcessLimits.releaseProgramPages()
+                #expect([3, 1, 2].sorted().map { "\($0)" }.joined() == "123")
+            }
+        }
     }
 #endif

@@ -148,6 +148,19 @@ import WorkerTesting
         #expect(account.held == 0)
     }
 
+    /// It isn't performed again, so it must keep the room that it has.
+    @Test func aReadWithTheMostRoomKeepsIt() throws {
+        let account = OperationBytes().account()
+        let operation = WorkerOperation(
+            DocumentRequest.get([try DocumentPath("a/b"), try DocumentPath("a/c")], .strong).encoded, number: 1, of: 1,
+            account: account)
+        #expect(account.grow(by: account.largest))
+        operation.held = account.largest
+        #expect(operation.decoded(try operation.decode()))
+        operation.waits()
+        #expect(operation.held == account.largest)
+    }
+
     @Test func whatHasNoRoomStaysInTheWorkersSocket() throws {
         let ring = InvocationRing(timeoutSeconds: 60)
         let total = ring.services.operationBytes

@@ -25,6 +25,10 @@ void functions_return_freed_memory(void);
    allocated and what trimming could not return before. For one thread at a time. Does nothing without glibc. */
 void functions_trim_freed_memory(size_t least);
 
+/* Takes the pages of the program and its libraries that can't be written out of the resident memory of the process. Those that
+   are needed come back, from the system's cache. Does nothing where the process is traced, and on systems other than Linux. */
+void functions_release_program_pages(void);
+
 /* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run
    than there are processors, instead of some ms: a short request then waits less for long ones. Call before there are many
    threads. Does nothing before Linux 6.12 and on other

@@ -18,9 +18,9 @@ package struct ScheduleKeeper {
     private let logger: Logger
     private let jobs: [ScheduledJob]
     package private(set) var states: [String: JobState] = [:]
-    /// Due jobs whose deliveries can't be read. They are looked at again with each reading of the clock.
+    /// Jobs whose deliveries can't be read. They are looked at again with each reading of the clock.
     private var unreadable: Set<String> = []
-    /// Jobs that aren't loaded for the same reason, with their records.
+    /// Those of them that aren't loaded, with their records.
     private var unloaded: [String: (job: ScheduledJob, record: ScheduleRecord?)] = [:]
     private var isLoaded = false
 
@@ -93,7 +93,6 @@ package struct ScheduleKeeper {
         var records: [(name: String, value: [UInt8]?)] = []
         var runs: [ScheduledRun] = []
         var made: [(name: String, record: ScheduleRecord, runs: Range<Int>)] = []
-        unreadable = []
         for (name, before) in states {
             var state = before
             var isBlocked = false
@@ -103,9 +102,9 @@ package struct ScheduleKeeper {
                     if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
                 } catch {
                     try note(error, of: name)
-                    unreadable.insert(name)
                     continue
                 }
+                unreadable.remove(name)
             }
             let step = state.step(at: now, isBlocked: isBlocked)
             states[name] = state
@@ -132,8 +131,9 @@ package struct ScheduleKeeper {
     /// The rows of one job must not stop the others.
     ///
     /// - Throws: what concerns all of them.
-    private func note(_ error: DocumentError, of name: String) throws(DocumentError) {
+    private mutating func note(_ error: DocumentError, of name: String) throws(DocumentError) {
         guard error.code == .dataLoss else { throw error }
+        guard unreadable.insert(name).inserted else { return }
         logger.error(
             "the deliveries of a scheduled job can't be read; no run of it is created until they can",
             metadata: ["function": "\(name)", "error": "\(error)"])
@@ -174,6 +174,7 @@ package struct ScheduleKeeper {
             }
             states[name] = state
             unloaded[name] = nil
+            unreadable.remove(name)
         }
     }
 
@@ -193,6 +194,11 @@ package struct ScheduleKeeper {
         return last.event
     }
 
+    /// All jobs, also those whose deliveries can't be read.
+    package func known(at now: Timestamp) -> [String: JobState] {
+        states.merging(unloaded.mapValues { JobState($0.job, stored: $0.record, at: now) }) { loaded, _ in loaded }
+    }
+
     // MARK: The outbox
 
     /// The first delivery of the job that hasn't ended.
@@ -201,7 +207,7 @@ package struct ScheduleKeeper {
     }
 
     func unknown(_ name: String) -> DocumentError {
-        let known = states.keys.sorted().joined(separator: ", ")
+        let known = (Array(states.keys) + unloaded.keys).sorted().joined(separator: ", ")
         return DocumentError(
             .notFound,
             "no function \(name) has a schedule; " + (known.isEmpty ? "none has one" : "there are \(known)"))

@@ -29,7 +29,10 @@ extension FirestoreCalls {
                 guard bytes > Self.maxEncodedBytes else {
                     return call.answer.end(with: writer.answer(found, to: paths, encoded))
                 }
-                Task { call.answer.end(with: writer.answer(found, to: paths, encoded)) }
+                Task {
+                    call.answer.end(with: writer.answer(found, to: paths, encoded))
+                    call.call.answer?.release()
+                }
             }
         }
         return true

@@ -197,7 +197,7 @@ private final class SingleCall: GRPCMethod, @unchecked Sendable {
     func receive(_ message: ByteBuffer) {
         guard self.message == nil, task == nil else {
             hasFailed = true
-            return call.answer.end(DocumentError(.unimplemented, "the method takes one message"))
+            return call.answer.end(DocumentError(.unimplemented, "the method takes one message"), closes: true)
         }
         self.message = message
     }
@@ -211,6 +211,8 @@ private final class SingleCall: GRPCMethod, @unchecked Sendable {
         if let atOnce, atOnce(message) { return }
         task = Task { [call, body] in
             await ClientCall.$current.withValue(call.call) {
+                // What is sent counts by itself.
+                defer { call.call.answer?.release() }
                 do throws(DocumentError) {
                     guard message.readableBytes >= LargeRequests.leastBytes else {
                         return try await body(message, call.answer)

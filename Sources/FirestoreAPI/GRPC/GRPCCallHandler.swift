@@ -32,6 +32,8 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var held: HeldMemory?
     private var identify: () -> MemoryBudget.Holder? = { nil }
     private var transfer: Scheduled<Void>?
+    /// Until when a call with one message must have sent it; nil once it has.
+    private var due: NIODeadline?
     /// A number that stands for the client's address.
     private var address: UInt64 = 0
     /// Whether the call is counted among the open ones.
@@ -62,7 +64,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                 let client = service.address(of: peer, headers)
                 address = client ?? 0
                 identify = { [service] in service.principals.holder(headers.authorization) }
-                output.begin(address: address, identify: identify)
+                output.begin { [identify, address] in identify() ?? .stranger(address) }
                 guard headers.isGRPC else { return leave(data, context) }
                 begin(headers, from: client, context)
             }
@@ -77,8 +79,8 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
             do throws(GRPCMessageReader.Problem) {
                 while let message = try reader.next() {
+                    endTransfer()
                     if !method.isSingle {
-                        endTransfer()
                         // They count where they wait; a call's one message is held until its answer was sent.
                         _ = hold()
                     }
@@ -95,7 +97,8 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                             "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }
-            if frame.endStream { end(context) } else { watchTransfer(of: method, context) }
+            watchTransfer(context)
+            if frame.endStream { end(context) }
         default: break
         }
     }
@@ -110,14 +113,20 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
-    /// A message that has begun must arrive within some time, and with a call's one message the end of what its client sends.
-    private func watchTransfer(of method: any GRPCMethod, _ context: ChannelHandlerContext) {
-        guard reader.count > 0 || method.isSingle else { return endTransfer() }
+    /// A message that has begun must arrive within some time.
+    private func watchTransfer(_ context: ChannelHandlerContext) {
+        guard reader.count > 0 else { return endTransfer() }
         guard transfer == nil, case .receiving = state else { return }
         let time = TimeAmount.seconds(Int64(service.limits.transferSeconds))
         transfer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
             self?.fail(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
         }
+    }
+
+    /// Looks whether a call with one message has sent it. Most have at once, so that a timer for each would cost more.
+    func look(now: NIODeadline) {
+        guard let due, now >= due else { return }
+        fail(DocumentError(.deadlineExceeded, "the request didn't end in time"))
     }
 
     private func endTransfer() {
@@ -163,6 +172,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             return fail(DocumentError(.unimplemented, "there is no method \(headers.path)"))
         }
         state = .receiving(method)
+        if method.isSingle { due = context.eventLoop.now + .seconds(Int64(service.limits.transferSeconds)) }
         if let timeout = headers.timeout.flatMap(GRPCTimeout.amount) {
             deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [weak self] in
                 self?.fail(DocumentError(.deadlineExceeded, "the call's deadline has passed"))
@@ -175,13 +185,14 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard reader.count == 0 else {
             return fail(DocumentError(.internal, "the call ended within a message"))
         }
-        endTransfer()
+        due = nil
         method.finish()
     }
 
     private func fail(_ error: DocumentError) {
         if case .receiving(let method) = state { method.cancel() }
         state = .ended
+        due = nil
         reader = GRPCMessageReader()
         endTransfer()
         held?.release()

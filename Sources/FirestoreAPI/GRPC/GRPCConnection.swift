@@ -41,11 +41,10 @@ package struct GRPCConnection: Sendable {
             streamConfiguration: streams
         ) { stream in
             let output = StreamOutput(service.answers)
-            activity.value.began(stream, output)
+            let call = GRPCCallHandler(service, peer: peer, output, serveRequest: serveRequest)
+            activity.value.began(stream, call, output)
             return stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandlers([
-                    output, GRPCCallHandler(service, peer: peer, output, serveRequest: serveRequest),
-                ])
+                try stream.pipeline.syncOperations.addHandlers([output, call])
             }
         }
         let figures = service.figures
@@ -59,12 +58,29 @@ package struct GRPCConnection: Sendable {
     /// When the client last sent something, and its streams. Used on the event loop.
     private final class Activity {
         var last = NIODeadline.now()
-        private(set) var streams: [ObjectIdentifier: StreamOutput] = [:]
+        private(set) var streams: [ObjectIdentifier: (call: GRPCCallHandler, output: StreamOutput)] = [:]
         /// When the last stream ended.
         private(set) var ended = NIODeadline.now()
+        private var pace = ClientPace()
 
-        func began(_ stream: any Channel, _ output: StreamOutput) {
-            streams[ObjectIdentifier(output)] = output
+        func wrote(_ count: Int) { pace.wrote(count) }
+
+        /// Looks for streams whose clients send or take nothing.
+        ///
+        /// - Parameter unsent: bytes of the connection that the system hasn't taken.
+        /// - Returns: whether the client takes next to nothing of the connection: the end of a stream wouldn't reach it.
+        func isStuck(now: NIODeadline, unsent: Int) -> Bool {
+            pace.took(pace.unsent - unsent)
+            guard !pace.look(now: now) else { return true }
+            for (call, output) in Array(streams.values) {
+                call.look(now: now)
+                output.look(now: now)
+            }
+            return false
+        }
+
+        func began(_ stream: any Channel, _ call: GRPCCallHandler, _ output: StreamOutput) {
+            streams[ObjectIdentifier(output)] = (call, output)
             stream.closeFuture.assumeIsolated().whenComplete { _ in
                 self.streams[ObjectIdentifier(output)] = nil
                 self.ended = .now()
@@ -72,9 +88,11 @@ package struct GRPCConnection: Sendable {
         }
     }
 
-    private final class ActivityWatch: ChannelInboundHandler {
+    private final class ActivityWatch: ChannelDuplexHandler {
         typealias InboundIn = ByteBuffer
         typealias InboundOut = ByteBuffer
+        typealias OutboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
 
         private let activity: Activity
 
@@ -83,6 +101,11 @@ package struct GRPCConnection: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             activity.last = .now()
             context.fireChannelRead(data)
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            activity.wrote(unwrapOutboundIn(data).readableBytes)
+            context.write(data, promise: promise)
         }
     }
 
@@ -117,7 +140,8 @@ package struct GRPCConnection: Sendable {
                 if self.activity.streams.isEmpty, now - self.activity.ended >= self.idleness {
                     return self.end(context)
                 }
-                for output in Array(self.activity.streams.values) { output.look(now: now) }
+                let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+                if self.activity.isStuck(now: now, unsent: unsent) { return context.close(promise: nil) }
                 if let pinged = self.pinged, pinged > self.activity.last {
                     // Looks may be closer than a client has time to answer.
                     if now - pinged >= self.silence { return context.close(promise: nil) }

@@ -11,52 +11,49 @@ final class StreamOutput: ChannelOutboundHandler {
 
     private let budget: MemoryBudget?
     private var context: ChannelHandlerContext?
-    private var held: HeldMemory?
-    private var address: UInt64 = 0
-    private var identify: () -> MemoryBudget.Holder? = { nil }
-    /// Since the stream began, in bytes.
-    private var written = 0
-    private var taken = 0
-    /// How much that was at the last look, and when it was.
-    private var last = (written: 0, taken: 0, at: NIODeadline.distantPast)
+    /// Whose the stream is; nil until it is known, and again until something is held.
+    private var identify: () -> MemoryBudget.Holder = { .stranger(0) }
+    private var holder: MemoryBudget.Holder?
+    private var held = 0
+    private var pace = ClientPace()
+    /// What was written uncounted, since it is little.
+    private var smallBytes = 0
+    private var isReset = false
 
-    /// As much isn't counted.
-    private static let smallBytes = 4 * 1024
-    /// Larger writes are divided, to see how the client takes them.
-    static let partBytes = 64 * 1024
-    /// In this time, a client takes a part or all that there was.
-    static let patience = TimeAmount.seconds(60)
+    private static let maxSmallBytes = 4 * 1024
 
     /// - Parameter budget: the memory of all answers; nil for no bound.
     init(_ budget: MemoryBudget?) { self.budget = budget }
 
-    /// Says whose the stream is. Call before anything is written.
-    ///
-    /// - Parameters:
-    ///   - address: a number that stands for the address of the client.
-    ///   - identify: verifies the request's token; nil if it has none that is valid.
-    func begin(address: UInt64, identify: @escaping () -> MemoryBudget.Holder?) {
-        self.address = address
-        self.identify = identify
-    }
+    /// - Parameter identify: whose memory the stream takes. Called when it takes some.
+    func begin(identify: @escaping () -> MemoryBudget.Holder) { self.identify = identify }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        held?.release()
-        held = nil
+        hold(0)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // Frames behind the reset would be errors of the connection.
+        guard !isReset else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
         guard case .data(var frame) = unwrapOutboundIn(data), case .byteBuffer(var bytes) = frame.data,
             bytes.readableBytes > 0
         else { return context.write(data, promise: promise) }
-        guard hold(bytes.readableBytes) else {
-            promise?.fail(ChannelError.ioOnClosedChannel)
-            return reset(.enhanceYourCalm)
+        guard smallBytes + bytes.readableBytes > Self.maxSmallBytes else {
+            smallBytes += bytes.readableBytes
+            return context.write(data, promise: promise)
         }
-        while bytes.readableBytes > Self.partBytes, let part = bytes.readSlice(length: Self.partBytes) {
+        guard hold(pace.unsent + bytes.readableBytes) else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return reset()
+        }
+        // Larger writes are divided, to see how the client takes them.
+        while bytes.readableBytes > ClientPace.leastBytes, let part = bytes.readSlice(length: ClientPace.leastBytes) {
             let payload = HTTP2Frame.FramePayload.Data(data: .byteBuffer(part))
             write(payload, part.readableBytes, context.eventLoop.makePromise(), context)
         }
@@ -68,39 +65,39 @@ final class StreamOutput: ChannelOutboundHandler {
         _ frame: HTTP2Frame.FramePayload.Data, _ count: Int, _ promise: EventLoopPromise<Void>,
         _ context: ChannelHandlerContext
     ) {
-        promise.futureResult.assumeIsolated().whenComplete { _ in self.took(count) }
+        pace.wrote(count)
+        promise.futureResult.assumeIsolated().whenComplete { _ in
+            self.pace.took(count)
+            if self.context != nil { self.hold(self.pace.unsent) }
+        }
         context.write(wrapOutboundOut(.data(frame)), promise: promise)
     }
 
-    private func hold(_ count: Int) -> Bool {
-        let unsent = written + count - taken
-        if unsent > Self.smallBytes, let budget {
-            var held = self.held ?? HeldMemory(budget, address: address)
-            let isTaken = held.take(max(unsent - held.bytes, 0), identify: identify)
-            self.held = held
-            guard isTaken else { return false }
+    /// - Returns: false if the holder may not hold so many bytes; nothing was changed then.
+    @discardableResult
+    private func hold(_ bytes: Int) -> Bool {
+        guard let budget, bytes != held else { return true }
+        let holder = holder ?? identify()
+        if bytes < held {
+            budget.release(held - bytes, of: holder)
+        } else if !budget.take(bytes - held, for: holder) {
+            return false
         }
-        written += count
+        held = bytes
+        self.holder = bytes > 0 ? holder : nil
         return true
     }
 
-    private func took(_ count: Int) {
-        taken += count
-        _ = held?.adjust(to: written - taken) { nil }
-    }
+    /// Looks whether the client takes what it is sent.
+    func look(now: NIODeadline) { if pace.look(now: now) { reset() } }
 
-    /// Looks whether the client takes what it is sent. To be called every few seconds to minutes.
-    func look(now: NIODeadline) {
-        guard now - last.at >= Self.patience else { return }
-        // What was written since the last look may be on its way.
-        let isSlow = taken < last.written && taken - last.taken < Self.partBytes
-        last = (written, taken, now)
-        if isSlow { reset(.cancel) }
-    }
-
-    private func reset(_ error: HTTP2ErrorCode) {
-        guard let context else { return }
+    /// To clients of gRPC, the status RESOURCE_EXHAUSTED.
+    private func reset() {
+        guard let context, !isReset else { return }
+        isReset = true
         let channel = context.channel
-        context.writeAndFlush(wrapOutboundOut(.rstStream(error))).whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.rstStream(.enhanceYourCalm))).whenComplete { _ in
+            channel.close(promise: nil)
+        }
     }
 }

@@ -14,6 +14,8 @@ final class RESTAnswer {
     /// A value that is being sent.
     private var stream: (any RealtimeContentStream)?
     private var isReading = false
+    /// Whether it answers a write.
+    private var isWritten = false
 
     init(_ request: RESTRequest, _ connection: RESTConnection) {
         self.request = request
@@ -39,7 +41,9 @@ final class RESTAnswer {
             headers.add(name: "Content-Disposition", value: "attachment; filename=\"\(safe)\"")
         }
         switch reading.content {
-        case .bytes(let bytes): connection.send(status, headers, ByteBuffer(bytes: opening + printed(bytes) + closing))
+        case .bytes(let bytes):
+            connection.send(
+                status, headers, ByteBuffer(bytes: opening + printed(bytes) + closing), isDone: isWritten)
         case .stream(let stream, _):
             self.stream = stream
             connection.sendHead(status, headers)
@@ -95,6 +99,7 @@ final class RESTAnswer {
 
     /// - Parameter name: the key of a new child.
     func send(_ written: RealtimeWritten, _ target: RealtimeTarget, _ name: RealtimeKey?) {
+        isWritten = true
         let headers = headers(etag: written.hash)
         guard request.printing != .silent else { return connection.send(.noContent, headers, ByteBuffer()) }
         if request.verb == .put, let content = written.content {
@@ -118,7 +123,7 @@ final class RESTAnswer {
             writer.raw("}")
         default: writer.null()
         }
-        connection.send(.ok, headers, ByteBuffer(bytes: opening + printed(writer.bytes) + closing))
+        connection.send(.ok, headers, ByteBuffer(bytes: opening + printed(writer.bytes) + closing), isDone: true)
     }
 
     // MARK: Heads

@@ -273,8 +273,11 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Sends a whole answer.
-    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
+    ///
+    /// - Parameter isDone: whether what was asked for has happened: without room for the body, the answer has none.
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer, isDone: Bool = false) {
         guard holdAnswer(body.readableBytes) else {
+            if isDone { return send(.noContent, headers, ByteBuffer()) }
             return refuse(RESTRefusal(503, "The server holds too many answers that their clients haven't taken."))
         }
         var headers = headers

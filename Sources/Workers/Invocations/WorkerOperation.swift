@@ -118,7 +118,8 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
 
     func waits() {
         let kept = requestBytes + Self.waiting
-        guard held > kept else { return }
+        // One that holds the largest isn't performed again, and has no request for it.
+        guard held > kept, !hasLargest else { return }
         account.give(held - kept)
         held = kept
     }

@@ -18,7 +18,7 @@ extension SQLiteEngine: EmbeddedEngine {
             throw StorageError(
                 .unavailable, "\(target) belongs to the store \(file) itself; name a file elsewhere for the backup")
         }
-        guard replacing || !StoreFile.exists(target) else { throw StoreFile.isThere(target) }
+        if !replacing { try StoreFile.checkIsFree(target) }
         StoreFile.removeDatabase(draft)
         // If the directory is missing or not accessible, this reports it in the system's words.
         try StoreFile.makeEmpty(draft)
@@ -27,8 +27,10 @@ extension SQLiteEngine: EmbeddedEngine {
             try SQLiteFileCheck.check(draft, as: .backup)
             try StoreFile.sync(draft)
             if replacing {
+                try StoreFile.removeCompanions(target)
                 try StoreFile.move(draft, to: target)
             } else {
+                try StoreFile.checkIsFree(target)
                 try StoreFile.moveWhereFree(draft, to: target)
             }
             try StoreFile.syncDirectory(of: target)

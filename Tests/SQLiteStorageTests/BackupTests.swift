@@ -128,6 +128,27 @@ struct BackupTests {
         try engine.close()
     }
 
+    @Test func aBackupGetsNoLogThatAnotherDatabaseHasLeft() throws {
+        let engine = try SQLiteEngine(file: file)
+        try engine.fill(1)
+        // As an operator copies them after a kill: the latest commits are in the log.
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: file + suffix, toPath: backup + suffix)
+        }
+        #expect((StoreFile.size(backup + "-wal") ?? 0) > 0)
+        try engine.fill(2)
+        _ = try engine.copy(to: backup, replacing: true) { _ in }
+        #expect(!StoreFile.exists(backup + "-wal"))
+        #expect(try values(backup) == [2])
+
+        let log = directory.file("other.db-wal")
+        try Data("log".utf8).write(to: URL(fileURLWithPath: log))
+        let refusal = copyRefusal(engine, to: directory.file("other.db"))
+        #expect(refusal?.message.contains("\(log) is there already") == true)
+        #expect(!StoreFile.exists(directory.file("other.db")))
+        try engine.close()
+    }
+
     @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
         let engine = try SQLiteEngine(file: file)
         try engine.fill(1)

@@ -97,16 +97,7 @@ package final class DataDirectory: Sendable {
     }
 
     private static func makeDirectory(_ path: String) throws(DataDirectoryError) {
-        var made = path.hasPrefix("/") ? "" : "."
-        for part in path.split(separator: "/") {
-            made += "/" + part
-            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
-            // A parent directory may be read-only and exist all the same; only the last directory matters.
-            let reason = errno
-            guard FileStatus(made) != nil else {
-                throw .refused(by: reason, "the data directory \(path) can't be created")
-            }
-        }
+        try FileBytes.makeDirectory(path)
         guard let status = FileStatus(path) else {
             throw .refused(by: errno, "the data directory \(path) can't be opened")
         }
@@ -127,7 +118,8 @@ package final class DataDirectory: Sendable {
     private static func takeLock(_ path: String) throws(DataDirectoryError) -> Int32 {
         let file = path + "/lock"
         // Not inherited: a worker that outlives its host must not keep the lock.
-        let descriptor = FileBytes.open(file, O_RDWR | O_CREAT | O_NOFOLLOW)
+        let made = FileBytes.open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        let descriptor = made < 0 && errno == EEXIST ? FileBytes.open(file, O_RDWR | O_NOFOLLOW) : made
         guard descriptor >= 0 else { throw .refused(by: errno, "\(file) can't be opened") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
@@ -140,6 +132,7 @@ package final class DataDirectory: Sendable {
                     + "stop it or name another directory", isInUse: true)
         }
         do throws(DataDirectoryError) {
+            if descriptor == made { try FileBytes.give(descriptor, file, toOwnerOf: path) }
             guard ftruncate(descriptor, 0) == 0 else { throw .refused(by: errno, "\(file) can't be written") }
             try FileBytes.write(Array("\(getpid())\n".utf8), to: descriptor, file)
         } catch {

@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -7,6 +9,8 @@
 #endif
 
 /// Reads small files and writes them atomically, so that a power cut leaves the old or the new content.
+///
+/// What root makes belongs to the owner of the directory that it is in: the host's user goes on with it.
 package enum FileBytes {
     /// Opens a file whose descriptor child processes don't inherit.
     ///
@@ -55,9 +59,36 @@ package enum FileBytes {
     package static func replace(_ name: String, in directory: String, with bytes: [UInt8]) throws(DataDirectoryError) {
         let path = directory + "/" + name
         let draft = path + ".new"
-        try writeSynced(bytes, to: draft)
+        try writeSynced(bytes, to: draft, in: directory)
         guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be replaced") }
         try sync(directory)
+    }
+
+    /// Creates a directory for its owner alone, and those above it that are missing. Those that exist stay as they are.
+    package static func makeDirectory(_ path: String) throws(DataDirectoryError) {
+        var made = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, 0o700) == 0 else {
+                let reason = errno
+                // A directory above may be read-only and exist all the same.
+                if reason == EEXIST || FileStatus(made) != nil { continue }
+                throw .refused(by: reason, "the directory \(path) can't be created")
+            }
+            let descriptor = open(made, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+            guard descriptor >= 0 else { throw .refused(by: errno, "\(made) can't be opened") }
+            defer { close(descriptor) }
+            try give(descriptor, made, toOwnerOf: made + "/..")
+        }
+    }
+
+    /// Gives a file or directory that root has just made to the owner of the directory that it is in.
+    static func give(
+        _ descriptor: Int32, _ path: String, toOwnerOf directory: String
+    ) throws(DataDirectoryError) {
+        guard functions_give_to_owner(descriptor, directory) == 0 else {
+            throw .refused(by: errno, "\(path) can't be given to the owner of the directory that it is in")
+        }
     }
 
     /// Deletes a file durably. Succeeds if there is none.
@@ -93,11 +124,16 @@ package enum FileBytes {
         guard fsync(parent) == 0 else { throw .refused(by: errno, "\(directory) can't be written to disk") }
     }
 
-    private static func writeSynced(_ bytes: [UInt8], to path: String) throws(DataDirectoryError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+    private static func writeSynced(
+        _ bytes: [UInt8], to path: String, in directory: String
+    ) throws(DataDirectoryError) {
+        // A draft that a killed process has left may be another user's.
+        unlink(path)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .refused(by: errno, "\(path) can't be written") }
         defer { close(descriptor) }
         try write(bytes, to: descriptor, path)
+        try give(descriptor, path, toOwnerOf: directory)
         guard fsync(descriptor) == 0 else { throw .refused(by: errno, "\(path) can't be written to disk") }
     }
 }

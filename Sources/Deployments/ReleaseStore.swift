@@ -48,7 +48,7 @@ package struct ReleaseStore: Sendable {
 
     func write(_ index: ReleaseIndex) throws(ReleaseError) {
         do {
-            try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try FileBytes.makeDirectory(directory)
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             try FileBytes.replace("index.json", in: directory, with: Array(try encoder.encode(index)))

@@ -32,8 +32,7 @@ package final class ServiceAccountStore: Sendable {
     package init(in directory: String) throws {
         self.directory = directory
         let files = FileManager.default
-        try files.createDirectory(
-            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileBytes.makeDirectory(directory)
         var entries: [String: Entry] = [:]
         for name in try files.contentsOfDirectory(atPath: directory) where name.hasSuffix(".json") {
             let path = directory + "/" + name

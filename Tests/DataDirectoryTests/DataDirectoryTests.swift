@@ -27,6 +27,22 @@ struct DataDirectoryTests {
         #expect(try String(contentsOfFile: directory.file("version"), encoding: .utf8) == "1\n")
     }
 
+    @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
+    func whatRootMakesBelongsToTheOwnerOfTheDirectoryThatItIsIn() throws {
+        let temporary = try TemporaryDirectory()
+        #expect(chown(temporary.path, 65_534, 65_534) == 0)
+        let directory = try DataDirectory.open(temporary.file("data"))
+        defer { directory.close() }
+        try FileBytes.makeDirectory(directory.file("releases/shop"))
+        // A draft that root left before.
+        try Data("{".utf8).write(to: URL(fileURLWithPath: directory.file("releases/index.json.new")))
+        try FileBytes.replace("index.json", in: directory.file("releases"), with: Array("{}".utf8))
+        for name in ["", "lock", "version", "releases", "releases/shop", "releases/index.json"] {
+            let owner = try FileManager.default.attributesOfItem(atPath: directory.file(name))[.ownerAccountID]
+            #expect((owner as? NSNumber)?.intValue == 65_534, "\(name)")
+        }
+    }
+
     @Test func anExistingDirectoryIsRestrictedToItsOwner() throws {
         let temporary = try TemporaryDirectory()
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: temporary.path)

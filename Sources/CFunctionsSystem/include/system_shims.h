@@ -9,6 +9,9 @@
 /* Gets a file's mode and owner. Returns 0, or -1 with errno. */
 int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner);
 
+/* If this process is root's, gives an open file or directory to the owner of a directory. Returns 0, or -1 with errno. */
+int functions_give_to_owner(int descriptor, const char *directory);
+
 /* Flushes standard output after every line, as on a terminal. By default output to a pipe is flushed in blocks of some KiB:
    late, or never if the process is killed. */
 void functions_write_output_by_line(void);

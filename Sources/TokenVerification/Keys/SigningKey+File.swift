@@ -31,8 +31,7 @@ extension SigningKey {
     /// Creates a key, and replaces the file with it. A crash leaves the former file or a complete new one.
     static func create(_ file: String, in directory: String, now: WallClock) throws -> SigningKey {
         let key = try SigningKey(try _RSA.Signing.PrivateKey(keySize: .bits2048), issued: now())
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileBytes.makeDirectory(directory)
         try FileBytes.replace(file, in: directory, with: key.pem)
         return key
     }

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import StorageEngine
 import StrictJSON
 
 /// A directory as `firebase emulators:export` writes it, and `firebase emulators:start --import` reads it. This is its part
@@ -10,6 +11,8 @@ struct EmulatorExport {
 
     private let directory: String
     private let part: String
+    /// The parts that its metadata names besides the users.
+    private let otherParts: [String]
 
     /// - Returns: nil if the path isn't a directory.
     /// - Throws: `DocumentError` if the directory isn't such an export, or has no users.
@@ -29,6 +32,7 @@ struct EmulatorExport {
             throw .invalidArgument("\(path) has no users: its \(Self.metadata) names no part \"auth\"")
         }
         self.part = part
+        otherParts = (json.objectValue?.keys ?? []).filter { $0 != "version" && $0 != "auth" }
     }
 
     var accounts: String { "\(directory)/\(part)/accounts.json" }
@@ -49,26 +53,42 @@ struct EmulatorExport {
         return files.filter { $0.hasPrefix("accounts-") && $0.hasSuffix(".json") }.sorted()
     }
 
+    /// What the directory has besides users: the names of parts and of files.
+    private func others() throws -> [String] {
+        let own = [Self.metadata, part.split(separator: "/").first.map(String.init) ?? part]
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        return otherParts + names.filter { !own.contains($0) }.sorted()
+    }
+
     // MARK: Writing
 
     /// Writes such a directory: under another name, until it is complete.
     ///
     /// - Parameters:
     ///   - path: the directory to create.
-    ///   - replacing: whether it may replace an earlier export.
+    ///   - replacing: whether it may replace an earlier export of users alone.
     ///   - settings: of sign-in; nil if they aren't known.
     ///   - accounts: writes the users to the path of a file.
     static func write(
         to path: String, replacing: Bool, settings: JSONObject?, accounts: (String) async throws -> Void
     ) async throws {
         let files = FileManager.default
+        try StoreFile.undoExchange(of: path)
         let isThere = files.fileExists(atPath: path)
         if isThere {
             guard replacing else {
                 throw DocumentError(.alreadyExists, "\(path) already exists; use another, or --replace")
             }
-            guard files.fileExists(atPath: path + "/" + metadata) else {
-                throw DocumentError(.failedPrecondition, "\(path) is not an export that --replace could replace")
+            guard let earlier = try EmulatorExport(path) else {
+                throw DocumentError(
+                    .failedPrecondition, "\(path) is a file, not an export that --replace could replace")
+            }
+            let others = try earlier.others()
+            guard others.isEmpty else {
+                throw DocumentError(
+                    .failedPrecondition,
+                    "\(path) has more than users, which --replace would delete: \(others.joined(separator: ", ")); "
+                        + "name another directory")
             }
         }
         let draft = "\(path).unfinished-\(UUID().uuidString)"
@@ -83,10 +103,9 @@ struct EmulatorExport {
                 ["version": version, "auth": ["version": version, "path": .string(authDirectory)]],
                 to: draft + "/" + metadata)
             if isThere {
-                let old = "\(path).replaced-\(UUID().uuidString)"
-                try files.moveItem(atPath: path, toPath: old)
-                try files.moveItem(atPath: draft, toPath: path)
-                try files.removeItem(atPath: old)
+                try StoreFile.exchange(draft, with: path)
+                // What was replaced.
+                try files.removeItem(atPath: draft)
             } else {
                 try files.moveItem(atPath: draft, toPath: path)
             }

@@ -201,6 +201,36 @@ import Testing
         }
     }
 
+    @Test func onlyAnEmulatorsExportOfUsersAloneIsReplaced() async throws {
+        try await RunningHost.serving(extra: Self.extra) { host in
+            let directory = host.directory
+            func export() async throws -> DataCommandRun {
+                try await users("export", "export", "--format", "emulator", "--replace", in: directory)
+            }
+            for _ in 0..<2 {
+                let run = try await export()
+                #expect(run.status == 0, "\(run.errors)\(run.output)")
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(names.filter { $0.hasPrefix("export") } == ["export"])
+            let parts = #""auth":{"version":"15.28.1","path":"auth_export"},"firestore":{"path":"firestore_export"}"#
+            for (name, text) in [
+                ("export/notes.txt", "mine"),
+                ("export/firebase-export-metadata.json", #"{"version":"15.28.1",\#(parts)}"#),
+            ] {
+                try directory.write(text, to: name)
+                let refused = try await export()
+                #expect(refused.status == 1)
+                #expect(refused.output.contains("has more than users"), "\(refused.errors)\(refused.output)")
+                #expect(refused.output.contains(name.hasSuffix(".txt") ? "notes.txt" : "firestore"))
+                #expect(FileManager.default.contents(atPath: directory.path + "/" + name) == Data(text.utf8))
+                if name.hasSuffix(".txt") {
+                    try FileManager.default.removeItem(atPath: directory.path + "/" + name)
+                }
+            }
+        }
+    }
+
     @Test func theEmulatorsExportIsRead() async throws {
         try await RunningHost.serving(extra: Self.extra) { host in
             let directory = host.directory

@@ -8,6 +8,8 @@ package struct ReleaseEvent: Codable, Equatable, Sendable {
     package struct Rules: Codable, Equatable, Sendable {
         /// Nil for the files of `functions.json`.
         package var release: String?
+        /// The release that undoing the change serves again; the same one if its content was served already. Nil if there
+        /// were no rules.
         package var before: String?
 
         package init(release: String?, before: String?) {

@@ -9,6 +9,7 @@ struct RulesChange: Sendable {
     var rules: ProjectRules
     /// Nil for the files of `functions.json`.
     var release: String?
+    /// The release to be served again when this change is undone; nil if there were no rules before.
     var before: String?
     /// Tells what was served until now, if that wasn't a release yet, so that it can be rolled back to.
     var baseline: ReleaseEvent?
@@ -95,7 +96,9 @@ extension DeploymentService {
         try index.check(name, isAt: before)
         let rules = try parts.releases.rules(id)
         let served = parts.rules.current
-        if before == nil, !served.isEmpty, !served.hasSameContent(as: rules) {
+        if before == nil, !served.isEmpty {
+            // The file may have changed when this is undone: the same content is served then by this release.
+            if served.hasSameContent(as: rules) { return RulesChange(rules: rules, release: id, before: id) }
             let time = parts.now().rfc3339
             let record = try await parts.releases.addRules(served, source: "functions.json", creator: user, at: time)
             return RulesChange(

@@ -146,9 +146,15 @@ enum DeploymentText {
 
     static func line(_ event: ReleaseEvent) -> String {
         let now = event.release.map { "serves the release \($0)" } ?? "no longer serves a release"
-        let line = "\(event.bundle) \(now)" + (event.before.map { ", before that \($0)" } ?? "")
+        let line = "\(event.bundle) \(now)" + before(event.before, now: event.release)
         guard let rules = event.rules else { return line }
         return line + "; the rules are " + (rules.release.map { "those of the release \($0)" } ?? "no longer deployed")
-            + (rules.before.map { ", before that \($0)" } ?? "")
+            + before(rules.before, now: rules.release)
+    }
+
+    /// Empty if the same was served before, from the files of `functions.json`.
+    private static func before(_ release: String?, now: String?) -> String {
+        guard let release, release != now else { return "" }
+        return ", before that \(release)"
     }
 }

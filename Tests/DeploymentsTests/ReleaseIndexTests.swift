@@ -92,6 +92,18 @@ import Testing
         }
     }
 
+    @Test func aRollbackLeavesRulesThatWereServedBeforeTheirDeployment() {
+        var deployed = Deployed()
+        deployed.note("a")
+        deployed.index.note(
+            ReleaseEvent(
+                action: .deploy, bundle: "shop", release: "b", before: "a", rules: .init(release: "R1", before: "R1"),
+                time: "", user: ""))
+        #expect(deployed.index.rules(undoing: "shop", backTo: "a") == nil)
+        deployed.note("c", rules: "R2")
+        #expect(deployed.index.rules(undoing: "shop", backTo: "a") == .init(release: "R1", before: "R2"))
+    }
+
     @Test func repeatedRollbacksOfRulesGoFurtherBack() {
         var deployed = Deployed()
         deployed.note("R0", of: "rules")

@@ -112,6 +112,28 @@ import Testing
         }
     }
 
+    @Test func aRollbackServesNoRulesThatWereNeverDeployed() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try directory.write(Self.rules("a"), to: "own.rules")
+        try directory.configure([], extra: #""rules": "own.rules""#)
+        var host = try await RunningHost.start(in: directory)
+        let (first, second) = (try host.fixtureBundle("a"), try host.fixtureBundle("b"))
+        #expect(try await host.deploy(first, as: "fixture", "--only", "functions").status == 0)
+        // Takes the rules along as they are served.
+        #expect(try await host.deploy(second, as: "fixture").status == 0)
+        host.process.send(SIGKILL)
+        try await host.process.end()
+        try directory.write(Self.rules("b"), to: "own.rules")
+        let back = try await host.command(["rollback", "fixture"])
+        #expect(back.status == 0, "\(back.errors)")
+        host = try await RunningHost.start(in: directory)
+        #expect(try await Self.readable(host) == "a")
+        host.process.send(SIGKILL)
+        try await host.process.end()
+    }
+
     private static func newest(_ host: RunningHost) async throws -> String {
         let bundle = try await host.releases().first { $0["name"]?.text == "fixture" }
         return try #require(bundle?["releases"]?.list.last?["id"]?.text)

@@ -31,10 +31,36 @@ package enum StoreFile {
     ///
     /// - Returns: the descriptor, which is the caller's.
     /// - Throws: `StorageError` with the system's reason.
-    package static func openEmpty(_ path: String) throws -> CInt {
+    private static func openEmpty(_ path: String) throws -> CInt {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw refusal("\(path) can't be written") }
         return descriptor
+    }
+
+    /// Opens an empty file for writing, which gets another name once it is complete. Until the descriptor is closed, or the
+    /// process ends, no other one can open it so; what a killed process has left is used again.
+    ///
+    /// - Returns: the descriptor, which is the caller's.
+    /// - Throws: `StorageError` if another process writes the file, or with the system's reason.
+    package static func openDraft(_ path: String) throws -> CInt {
+        while true {
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw refusal("\(path) can't be written") }
+            var isKept = false
+            defer { if !isKept { close(descriptor) } }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                guard errno == EWOULDBLOCK else { throw refusal("\(path) can't be locked") }
+                throw StorageError(.unavailable, "another command writes \(path); wait until it has ended")
+            }
+            // Another process may have completed its file, and moved it, since this one opened it.
+            var (opened, named) = (stat(), stat())
+            guard fstat(descriptor, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,
+                opened.st_dev == named.st_dev
+            else { continue }
+            guard ftruncate(descriptor, 0) == 0 else { throw refusal("\(path) can't be written") }
+            isKept = true
+            return descriptor
+        }
     }
 
     /// Whether a path is a store's file or directory, one of its companions, or inside of it: writing there would destroy

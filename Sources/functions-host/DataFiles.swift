@@ -12,6 +12,7 @@ final class ExportOutput {
     private let replacing: Bool
     private let handle: FileHandle
     private var pending = Data()
+    private var hasName = false
     private var draft: String { (path ?? "") + ".unfinished" }
 
     /// - Parameter file: `-` for standard output.
@@ -25,7 +26,7 @@ final class ExportOutput {
         let path = absolutePath(file)
         try place.checkIsOutsideStore(path)
         guard replacing || !StoreFile.exists(path) else { throw Self.isThere(path) }
-        let descriptor = try StoreFile.openEmpty(path + ".unfinished")
+        let descriptor = try StoreFile.openDraft(path + ".unfinished")
         self.path = path
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
@@ -50,11 +51,12 @@ final class ExportOutput {
             guard !StoreFile.exists(path) else { throw Self.isThere(path) }
             try StoreFile.moveWhereFree(draft, to: path)
         }
+        hasName = true
         try StoreFile.syncDirectory(of: path)
     }
 
     /// Deletes an incomplete file.
-    func discard() { if path != nil { unlink(draft) } }
+    func discard() { if path != nil, !hasName { unlink(draft) } }
 
     private func flush() throws {
         let descriptor = handle.fileDescriptor

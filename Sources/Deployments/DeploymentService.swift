@@ -185,21 +185,25 @@ package actor DeploymentService: Service {
             }
             var local: Release?
             if let configured = parts.configuration.bundles.first(where: { $0.name == bundle }) {
-                local = try await localRelease(configured)
+                let executable = try parts.locator.executable(of: configured)
+                local = try await Release.local(configured, parts.configuration, executable)
             }
             return try await replace(bundle, with: local, nil, index, .remove, user)
         }
     }
 
-    /// Serves the current local build of a bundle of the configuration.
+    /// Serves a new local build of a bundle of the configuration.
     ///
-    /// - Parameter id: the new build's id, which no build before had.
-    package func reload(bundle name: String, id: String) async throws {
+    /// - Parameters:
+    ///   - executable: what was built; older builds in another configuration may exist beside it.
+    ///   - id: the new build's id, which no build before had.
+    package func reload(bundle name: String, executable: String, id: String) async throws {
         try await exclusively {
             guard let configured = parts.configuration.bundles.first(where: { $0.name == name }) else {
                 throw ReleaseError("functions.json has no bundle \(name)")
             }
-            let release = try await parts.copies.copy(try await localRelease(configured), id: id)
+            let build = try await Release.local(configured, parts.configuration, executable)
+            let release = try await parts.copies.copy(build, id: id)
             try await serveCopies(try await next(replacing: name, with: release))
         }
     }
@@ -229,10 +233,6 @@ package actor DeploymentService: Service {
         try await parts.served.serve(next)
         // The replaced builds may still have calls, for which workers are started.
         parts.copies.remove(allBut: before + next.releases)
-    }
-
-    private func localRelease(_ bundle: HostConfiguration.Bundle) async throws -> Release {
-        try await Release.local(bundle, parts.configuration, parts.locator)
     }
 
     private func replace(

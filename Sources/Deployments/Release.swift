@@ -22,13 +22,12 @@ package struct Release: Sendable {
         self.manifest = manifest
     }
 
-    /// The current local build of a bundle of the configuration.
+    /// A local build of a bundle of the configuration.
     ///
-    /// - Throws: ``BundleError`` if it isn't built or has no valid manifest.
+    /// - Throws: ``BundleError`` if it has no valid manifest.
     static func local(
-        _ bundle: HostConfiguration.Bundle, _ configuration: HostConfiguration, _ locator: BundleLocator
+        _ bundle: HostConfiguration.Bundle, _ configuration: HostConfiguration, _ executable: String
     ) async throws -> Release {
-        let executable = try locator.executable(of: bundle)
         let environment = WorkerLaunch.environment(configuration, function: nil, release: bundle.name)
         let manifest = try await BundleInspector().manifest(of: executable, environment: environment)
         return Release(bundle: bundle.name, id: localID, executable: executable, manifest: manifest)
@@ -49,7 +48,7 @@ package struct Release: Sendable {
         current[HostConfiguration.rulesName] = nil
         var releases: [Release] = []
         for bundle in configuration.bundles where current[bundle.name] == nil {
-            let release = try await local(bundle, configuration, locator)
+            let release = try await local(bundle, configuration, try locator.executable(of: bundle))
             releases.append(try await copies?.copy(release, id: localID + "-0") ?? release)
         }
         for (bundle, id) in current.sorted(by: { $0.key < $1.key }) {

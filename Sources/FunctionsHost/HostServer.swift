@@ -232,10 +232,12 @@ package final class HostServer: Sendable {
 
     /// Serves the current local build of a bundle of the configuration.
     ///
-    /// - Parameter id: the new build's id, which no build before had.
+    /// - Parameters:
+    ///   - executable: what was built.
+    ///   - id: the new build's id, which no build before had.
     /// - Throws: an error whose description is a sentence for the operator. The previous build is still served then.
-    package func reload(_ bundle: String, id: String) async throws {
-        try await deployments.reload(bundle: bundle, id: id)
+    package func reload(_ bundle: String, executable: String, id: String) async throws {
+        try await deployments.reload(bundle: bundle, executable: executable, id: id)
     }
 
     /// Switches the served local builds to new copies of them, which have the current values of params.

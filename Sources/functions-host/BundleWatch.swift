@@ -122,7 +122,7 @@ struct BundleWatch: Sendable {
         var packages = packages
         for index in packages.indices {
             for bundle in packages[index].bundles.indices {
-                packages[index].bundles[bundle].served = await executable(bundle, of: packages[index])
+                packages[index].bundles[bundle].served = await executable(bundle, of: packages[index])?.state
             }
         }
         var configuration = configuration
@@ -158,13 +158,13 @@ struct BundleWatch: Sendable {
             for index in areSettingsNew ? Array(packages.indices) : changed {
                 for bundle in packages[index].bundles.indices {
                     let name = packages[index].bundles[bundle].name
-                    guard let state = await executable(bundle, of: packages[index]),
-                        state != packages[index].bundles[bundle].served
+                    guard let built = await executable(bundle, of: packages[index]),
+                        built.state != packages[index].bundles[bundle].served
                     else { continue }
                     count += 1
                     do {
-                        try await host.reload(name, id: "local-\(count)")
-                        packages[index].bundles[bundle].served = state
+                        try await host.reload(name, executable: built.path, id: "local-\(count)")
+                        packages[index].bundles[bundle].served = built.state
                         report("\(name): serving the new build, \(Self.seconds(since: start)) after the edit")
                     } catch {
                         report("\(name): the new build can't be served: \(error); the previous one keeps serving")
@@ -240,10 +240,12 @@ struct BundleWatch: Sendable {
         return (RulesSource(configuration).paths + executables).compactMap { stamp(of: $0) }
     }
 
-    /// The state of a bundle's executable; nil if there is none.
-    private func executable(_ bundle: Int, of package: Package) async -> String? {
+    /// The executable that a bundle's build makes, and its state; nil if there is none.
+    private func executable(_ bundle: Int, of package: Package) async -> (path: String, state: String)? {
         let (build, product) = (package.build, package.bundles[bundle].product)
-        return Self.stamp(of: try? await Self.onThread { try build.path(of: product) })
+        guard let path = try? await Self.onThread({ try build.path(of: product) }), let state = Self.stamp(of: path)
+        else { return nil }
+        return (path, state)
     }
 
     /// Waits for a process on a thread that may block.

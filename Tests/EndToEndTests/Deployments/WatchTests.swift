@@ -92,6 +92,23 @@ import Testing
         try await host.kill()
     }
 
+    @Test func whatWasBuiltIsServedAndNotAnOlderBuildOfAnotherConfiguration() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        try await host.expectEcho()
+        // As by a deployment, which builds for release.
+        let builds = directory.path + "/.build"
+        try FileManager.default.copyItem(atPath: builds + "/debug", toPath: builds + "/release")
+        try directory.write("shop\n", to: "Sources/main.swift")
+        try await host.waitForLog("app: serving the new build")
+        #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
+        try await host.kill()
+    }
+
     /// A mistake at the start ends nothing: each edit is tried, until the host serves.
     @Test func aStartThatFailsWaitsForEdits() async throws {
         await HostSlots.take()

@@ -41,6 +41,23 @@ int functions_file_status(const char *path, unsigned int *mode, unsigned int *ow
     return 0;
 }
 
+int functions_file_stamp(const char *path, long long stamp[6]) {
+    struct stat status;
+    if (stat(path, &status) != 0) return -1;
+#if defined(__APPLE__)
+    struct timespec time = status.st_mtimespec;
+#else
+    struct timespec time = status.st_mtim;
+#endif
+    stamp[0] = (long long)status.st_dev;
+    stamp[1] = (long long)status.st_ino;
+    stamp[2] = (long long)status.st_mode;
+    stamp[3] = (long long)status.st_size;
+    stamp[4] = (long long)time.tv_sec;
+    stamp[5] = (long long)time.tv_nsec;
+    return 0;
+}
+
 int functions_give_to_owner(int descriptor, const char *directory) {
     struct stat given, around;
     if (geteuid() != 0) return 0;

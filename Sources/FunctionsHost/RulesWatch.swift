@@ -1,6 +1,6 @@
+import DataDirectory
 import Deployments
 import DocumentStore
-import Foundation
 import HostConfiguration
 import Logging
 import ServiceLifecycle
@@ -10,16 +10,9 @@ import ServiceLifecycle
 struct RulesWatch: Service {
     /// What tells that the files have changed.
     struct Stamp: Equatable {
-        private let stamps: [String]
+        private let stamps: [FileStamp?]
 
-        init(_ files: [String]) {
-            stamps = files.map { file in
-                guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
-                    let time = attributes[.modificationDate] as? Date
-                else { return "" }
-                return "\(time.timeIntervalSince1970) \(attributes[.size] ?? 0) \(attributes[.systemFileNumber] ?? 0)"
-            }
-        }
+        init(_ files: [String]) { stamps = files.map { FileStamp($0) } }
     }
 
     let configuration: HostConfiguration

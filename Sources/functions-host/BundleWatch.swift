@@ -1,3 +1,4 @@
+import DataDirectory
 import Deployments
 import Foundation
 import FunctionsHost
@@ -208,7 +209,7 @@ struct BundleWatch: Sendable {
 
     // MARK: Parts
 
-    /// The files that configure the host, each with its modification time and size.
+    /// The files that configure the host, each with its state.
     private static func settings(of configuration: HostConfiguration) -> [String] {
         ([configuration.places.file] + configuration.paramFiles).compactMap { stamp(of: $0) }
     }
@@ -257,8 +258,8 @@ struct BundleWatch: Sendable {
         }
     }
 
-    /// The sources that a package's build depends on, each with its modification time and size: those of its targets, and
-    /// those of packages that it names by their paths.
+    /// The sources that a package's build depends on, each with its state: those of its targets, and those of packages that
+    /// it names by their paths.
     private static func sources(of package: String) -> [String: String] {
         var stamps: [String: String] = [:]
         var packages = [package]
@@ -278,25 +279,29 @@ struct BundleWatch: Sendable {
                     directories.append(path)
                 }
             }
-            let keys: [URLResourceKey] = [.isRegularFileKey]
-            for directory in directories {
-                let root = URL(fileURLWithPath: directory)
-                for case let url as URL
-                    in FileManager.default.enumerator(
-                        at: root, includingPropertiesForKeys: keys, options: .skipsHiddenFiles) ?? .init()
-                {
-                    stamps[url.path] = stamp(of: url.path)
-                }
-            }
+            for directory in directories { add(filesIn: directory, to: &stamps) }
         }
         return stamps
     }
 
+    /// Adds the files in a directory and those below it, links included and hidden ones left out.
+    ///
+    /// - Parameter parents: the directories that this one is in; a link to one of them is not followed.
+    private static func add(
+        filesIn directory: String, below parents: Set<FileStamp.Identity> = [], to stamps: inout [String: String]
+    ) {
+        guard let identity = FileStamp(directory)?.identity, !parents.contains(identity) else { return }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where !name.hasPrefix(".") {
+            let path = "\(directory)/\(name)"
+            if FileStamp(path)?.isDirectory == true {
+                add(filesIn: path, below: parents.union([identity]), to: &stamps)
+            } else {
+                stamps[path] = stamp(of: path)
+            }
+        }
+    }
+
     private static func stamp(of path: String?) -> String? {
-        guard let path, let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
-        let time = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        // The mode too: .secrets must not be readable by others.
-        let mode = attributes[.posixPermissions] as? Int ?? 0
-        return "\(path) \(time) \(attributes[.size] as? Int ?? 0) \(mode)"
+        path.flatMap { path in FileStamp(path).map { "\(path) \($0)" } }
     }
 }

@@ -120,6 +120,26 @@ struct DataDirectoryTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
     }
 
+    @Test func aStampIsThatOfTheFileBehindALink() throws {
+        let temporary = try TemporaryDirectory()
+        let file = try temporary.write("file", "one")
+        let link = temporary.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        let first = try #require(FileStamp(link))
+        #expect(first == FileStamp(file))
+        try temporary.write("file", "other")
+        #expect(FileStamp(link) != first)
+        // Another file with the same time and size.
+        let second = temporary.file("second")
+        try FileManager.default.copyItem(atPath: file, toPath: second)
+        let date = try #require(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: second)
+        #expect(FileStamp(second) != FileStamp(file))
+        #expect(FileStamp(temporary.path)?.isDirectory == true && FileStamp(file)?.isDirectory == false)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(FileStamp(link) == nil)
+    }
+
     @Test func anEphemeralDirectoryIsDeletedWhenItIsClosed() throws {
         let directory = try DataDirectory.ephemeral()
         #expect(try permissions(directory.path) == 0o700)

@@ -9,6 +9,10 @@
 /* Gets a file's mode and owner. Returns 0, or -1 with errno. */
 int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner);
 
+/* What changes with the file that a path leads to: its device, number and mode, its size, and its time of modification in
+   seconds and nanoseconds. Returns 0, or -1 with errno. */
+int functions_file_stamp(const char *path, long long stamp[6]);
+
 /* If this process is root's, gives an open file or directory to the owner of a directory. Returns 0, or -1 with errno. */
 int functions_give_to_owner(int descriptor, const char *directory);
 

@@ -109,6 +109,28 @@ import Testing
         try await host.kill()
     }
 
+    @Test(arguments: ["Sources", "Sources/main.swift"])
+    func whatChangesBehindALinkIsBuiltAndServed(link: String) async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
+        let files = FileManager.default
+        let real = directory.path + "/elsewhere"
+        try files.moveItem(atPath: directory.path + "/" + link, toPath: real)
+        try files.createSymbolicLink(atPath: directory.path + "/" + link, withDestinationPath: real)
+        // One that leads around.
+        try files.createSymbolicLink(
+            atPath: directory.path + "/Sources/around", withDestinationPath: directory.path + "/Sources")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        try await host.expectEcho()
+        try directory.write("shop\n", to: link == "Sources" ? "elsewhere/main.swift" : "elsewhere")
+        try await host.waitForLog("app: serving the new build")
+        #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
+        try await host.kill()
+    }
+
     /// A mistake at the start ends nothing: each edit is tried, until the host serves.
     @Test func aStartThatFailsWaitsForEdits() async throws {
         await HostSlots.take()

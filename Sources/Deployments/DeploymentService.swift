@@ -198,7 +198,7 @@ package actor DeploymentService: Service {
     ///   - executable: what was built; older builds in another configuration may exist beside it.
     ///   - id: the new build's id, which no build before had.
     package func reload(bundle name: String, executable: String, id: String) async throws {
-        try await exclusively {
+        try await inTurn {
             guard let configured = parts.configuration.bundles.first(where: { $0.name == name }) else {
                 throw ReleaseError("functions.json has no bundle \(name)")
             }
@@ -215,7 +215,7 @@ package actor DeploymentService: Service {
     ///   - id: the new builds' id, which no build before had.
     /// - Returns: the bundles that serve a deployed release; their params don't change.
     package func reloadParams(_ configuration: HostConfiguration, id: String) async throws -> [String] {
-        try await exclusively {
+        try await inTurn {
             await maker.replaceParams(with: configuration)
             let current = parts.served.current
             var releases: [Release] = []
@@ -326,6 +326,14 @@ package actor DeploymentService: Service {
             throw ReleaseError("another deployment is in progress; retry when it has ended")
         }
         defer { turn.release() }
+        return try await body()
+    }
+
+    /// Runs an operation that doesn't depend on what is served, as soon as no other one is in progress.
+    private func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await turn.acquire()
+        defer { turn.release() }
+        guard !isStopping else { throw ReleaseError.stopping }
         return try await body()
     }
 }

@@ -131,6 +131,28 @@ import Testing
         try await host.kill()
     }
 
+    @Test func aNewBuildIsServedOnceADeploymentInProgressHasEnded() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        // Its manifest is asked for, and is not there yet.
+        let (began, go) = (directory.path + "/began", directory.path + "/go")
+        let slow = try host.bundle("slow", "touch '\(began)'\nwhile [ ! -e '\(go)' ]; do sleep 0.05; done\nexit 1")
+        async let deployment = host.deploy(slow, as: "slow")
+        try await Bound.wait("the deployment has begun") { FileManager.default.fileExists(atPath: began) }
+        try directory.write("shop\n", to: "Sources/main.swift")
+        // The first was at the start.
+        try await host.waitForLog("app: built in", count: 2)
+        try directory.write("", to: "go")
+        let ended = try await deployment
+        #expect(ended.status == 1)
+        try await host.waitForLog("app: serving the new build")
+        try await host.kill()
+    }
+
     /// A mistake at the start ends nothing: each edit is tried, until the host serves.
     @Test func aStartThatFailsWaitsForEdits() async throws {
         await HostSlots.take()

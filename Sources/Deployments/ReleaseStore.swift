@@ -151,7 +151,8 @@ package struct ReleaseStore: Sendable {
     ///   - record: the release's metadata; its checksum, size and manifest come from the copy. An empty id is replaced
     ///     by a new one.
     ///   - inspect: gets the copy's manifest.
-    /// - Returns: the stored record. If the bundle already has a release with the same checksum, its record.
+    /// - Returns: the stored record. If the bundle already has a release with the same files, its record; a damaged one is
+    ///   stored again.
     func add(
         _ record: ReleaseRecord, from executable: String, at time: String,
         inspect: (_ copy: String) async throws -> Manifest
@@ -170,13 +171,15 @@ package struct ReleaseStore: Sendable {
             return (try Self.digest(of: draft), size ?? 0)
         }
         if record.id.isEmpty {
-            if let same = releases(of: record.bundle).last(where: { $0.checksum == record.checksum }) { return same }
+            for same in releases(of: record.bundle).reversed() where same.checksum == record.checksum {
+                if (try? await verified(record.bundle, same.id)) != nil { return same }
+            }
             record.id = Self.id(at: time, record.checksum)
         } else if let same = try? self.record(of: record.bundle, record.id) {
             guard same.checksum == record.checksum else {
                 throw ReleaseError("the bundle \(record.bundle) has another release with the id \(record.id)")
             }
-            return same
+            if (try? await verified(record.bundle, record.id)) != nil { return same }
         }
         record.manifest = try await inspect(copy)
         let complete = record
@@ -206,11 +209,12 @@ package struct ReleaseStore: Sendable {
         try Self.sync(draft)
     }
 
-    /// Makes a draft's directory that of a release, atomically.
+    /// Makes a draft's directory that of a release, atomically, in place of a damaged one of this id.
     func keep(_ draft: String, of bundle: String, as id: String, _ record: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try FileBytes.replace(Self.recordName, in: draft, with: Array(try encoder.encode(record)))
+        remove(bundle, id)
         try files.moveItem(atPath: draft, toPath: path(bundle, id))
         try Self.sync("\(directory)/\(bundle)")
     }

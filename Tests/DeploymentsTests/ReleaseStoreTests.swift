@@ -65,7 +65,9 @@ import Testing
     // MARK: Adding
 
     /// Adds a program with a resource beside it.
-    private func add(_ program: String, resource: String = "a.txt", at time: String) async throws -> ReleaseRecord {
+    private func add(
+        _ program: String, resource: String = "a.txt", id: String = "", at time: String
+    ) async throws -> ReleaseRecord {
         let place = try TemporaryDirectory()
         defer { withExtendedLifetime(place) {} }
         let resources = place.path + "/Shop.resources"
@@ -75,7 +77,7 @@ import Testing
         }
         return try await store.add(
             ReleaseRecord(
-                bundle: "shop", id: "", checksum: "", size: 0, created: time, creator: "", source: "",
+                bundle: "shop", id: id, checksum: "", size: 0, created: time, creator: "", source: "",
                 manifest: Manifest(functions: [])), from: place.path + "/shop", at: time
         ) { _ in Manifest(functions: []) }
     }
@@ -101,6 +103,23 @@ import Testing
         try Data("PROGRAM".utf8).write(to: URL(fileURLWithPath: program))
         #expect(try store.release(of: "shop", release.id).id == release.id)
         await #expect(throws: ReleaseError.self) { try await store.verified("shop", release.id) }
+    }
+
+    @Test(arguments: ["PROGRAM", "prog"]) func aDamagedReleaseIsStoredAgain(content: String) async throws {
+        func damage(_ release: ReleaseRecord) throws {
+            try Data(content.utf8).write(to: URL(fileURLWithPath: store.executable(of: "shop", release.id)))
+        }
+        let first = try await add("program", at: "2026-11-22T10:00:00Z")
+        try damage(first)
+        let second = try await add("program", at: "2026-11-22T10:00:01Z")
+        #expect(second.id != first.id)
+        #expect(try await store.verified("shop", second.id).id == second.id)
+        // With the same id: within a second, and when the release is promoted.
+        for id in ["", second.id] {
+            try damage(second)
+            #expect(try await add("program", id: id, at: "2026-11-22T10:00:01Z").id == second.id)
+            #expect(try await store.verified("shop", second.id).id == second.id)
+        }
     }
 
     @Test func withoutAnIndexNothingIsRemoved() throws {

@@ -142,6 +142,7 @@ extension SQLiteEngine: EmbeddedEngine {
                 try queue.writeWithoutTransaction { database in
                     // A statement in progress would make this fail.
                     tables.forgetStatements()
+                    try keepTemporaryFilesBeside(database)
                     try Self.rewrite(database, until: cancellation)
                 }
             case .steps:
@@ -159,6 +160,17 @@ extension SQLiteEngine: EmbeddedEngine {
         } catch let error as DatabaseError {
             throw StorageError(error, file: file)
         }
+    }
+
+    /// Lets SQLite write the copy that a rewriting makes on the disk of the data, and not on that of the system's temporary
+    /// files, which may be small. The setting is the process's: other stores in it have theirs there too, or in the
+    /// system's directory once this one is gone.
+    private func keepTemporaryFilesBeside(_ database: Database) throws {
+        let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        let current = try String.fetchOne(database, sql: "PRAGMA temp_store_directory")
+        guard current != directory else { return }
+        let literal = directory.replacingOccurrences(of: "'", with: "''")
+        try database.execute(sql: "PRAGMA temp_store_directory = '\(literal)'")
     }
 
     /// - Throws: `CancellationError` if it was interrupted; SQLite rolls everything back then.

@@ -42,6 +42,19 @@ struct CompactionTests {
         try engine.close()
     }
 
+    @Test func theCopyOfARewrittenFileIsBesideAStore() throws {
+        // Of a name that SQL must quote.
+        let place = directory.file("o'clock")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        let engine = try SQLiteEngine(file: place + "/documents.db")
+        try engine.fill(1)
+        _ = try engine.compact(.whole) { _ in }
+        // The process has one such directory, that of the store that another test compacts meanwhile, perhaps.
+        let temporary = try engine.queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA temp_store_directory") }
+        #expect(temporary?.isEmpty == false)
+        try engine.close()
+    }
+
     @Test func writingTheFileAnewIsInterruptedAndChangesNothing() throws {
         let engine = try SQLiteEngine(file: file)
         try engine.fill(1, count: 3000)

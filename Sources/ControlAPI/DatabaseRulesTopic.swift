@@ -13,7 +13,7 @@ package struct DatabaseRulesTopic: ControlTopic {
     package init(_ databases: StoreRealtimeService) { self.databases = databases }
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
-        routes.answer("database-rules/explain") { try await explain($0) }
+        routes.answerWithFiles("database-rules/explain") { try await explain($0) }
         routes.answer("database-rules/coverage") { parameters in
             let name = try parameters.required("database")
             guard let coverage = databases.coverage(of: name) else {

@@ -37,6 +37,15 @@ extension RouterGroup where Context == BasicRequestContext {
         }
     }
 
+    /// Adds the route of a verb whose request has its parameters in the body, because they may be as long as files.
+    ///
+    /// - Parameter body: as that of the other ones.
+    func answerWithFiles<Answer: Encodable & Sendable>(
+        _ path: RouterPath, _ body: @escaping @Sendable (ControlParameters) async throws -> Answer
+    ) {
+        answer(path, maxBody: 64 << 20) { try await body(try ControlParameters(body: $0)) }
+    }
+
     private static func response(_ answer: () async throws -> some Encodable & Sendable) async -> Response {
         let status: HTTPResponse.Status
         let line: [UInt8]

@@ -19,7 +19,7 @@ package struct RulesTopic: ControlTopic {
     }
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
-        routes.answer("rules/explain") { try await explain($0) }
+        routes.answerWithFiles("rules/explain") { try await explain($0) }
         routes.answer("rules/coverage") { _ in
             guard let coverage = rules.coverage else { throw DocumentError.invalidArgument("the host has no rules") }
             return RulesCoverageReport(

@@ -16,6 +16,10 @@ package struct ControlParameters: Sendable {
         }
     }
 
+    /// - Parameter body: a request's body that has the parameters.
+    /// - Throws: `invalidArgument` if it is malformed.
+    package init(body: [UInt8]) throws(DocumentError) { try self.init(query: String(decoding: body, as: UTF8.self)) }
+
     /// The first value of a name.
     package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 

@@ -25,8 +25,12 @@ package struct ControlRequest: Hashable, Sendable {
     }
 
     /// The path below the version, with its query.
-    var path: String {
-        let query = parameters.map { "\($0.name)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
-        return "\(topic)/\(verb)" + (query.isEmpty ? "" : "?\(query)")
+    var path: String { "\(topic)/\(verb)" + (parameters.isEmpty ? "" : "?\(query)") }
+
+    /// The parameters as a request's body, which has room for whole files.
+    var body: [UInt8] { Array(query.utf8) }
+
+    private var query: String {
+        parameters.map { "\($0.name)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
     }
 }

@@ -20,6 +20,15 @@ package struct HostControl: Sendable {
 }
 
 extension HostControl {
+    /// Sends a request whose parameters may be as long as files, with a single result.
+    ///
+    /// - Throws: as ``ask(_:as:)``.
+    package func askWithFiles<Answer: Decodable>(
+        _ request: ControlRequest, as type: Answer.Type
+    ) async throws -> Answer {
+        try await ask(ControlRequest(request.topic, request.verb), body: request.body, as: type)
+    }
+
     /// Sends a request with a body that has a single result.
     ///
     /// - Throws: as ``ask(_:as:)``.

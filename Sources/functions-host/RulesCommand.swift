@@ -154,7 +154,9 @@ struct RulesExplainCommand: AsyncParsableCommand {
                 request.add("rules", text)
             }
             let answer: RulesReport
-            do { answer = try await host.ask(request, as: RulesReport.self) } catch let error as NoRunningHost {
+            do {
+                answer = try await host.askWithFiles(request, as: RulesReport.self)
+            } catch let error as NoRunningHost {
                 throw error
             } catch {
                 // Not 1, which says that the operation is refused.

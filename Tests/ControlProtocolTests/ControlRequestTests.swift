@@ -18,6 +18,7 @@ import Testing
         #expect(parameters["function"] == "a&b=c d%é")
         #expect(parameters.all("state") == ["dead", "pending"])
         #expect(parameters["after"] == nil)
+        #expect(try ControlParameters(body: request.body)["function"] == "a&b=c d%é")
         #expect(ControlRequest("pauses", "list").path == "pauses/list")
     }
 

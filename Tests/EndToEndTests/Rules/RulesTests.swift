@@ -185,6 +185,11 @@ struct RulesTests {
                 try explain("write", "notes/1", "--as", "eve", "--claims", #"{"admin":true}"#, "--written", "{}").code
                     == 0)
             #expect(try explain("list", "notes").code == 1)
+            // More than fits into the address of a request.
+            try host.directory.write(
+                Self.file("true") + "\n" + String(repeating: "// %&=+ é\n", count: 10_000), to: "long.rules")
+            let long = try explain("get", "notes/1", "--rules", host.directory.path + "/long.rules")
+            #expect(long.code == 0 && long.text.hasPrefix("allowed by 5:7\n"), "\(long.text)")
             // Explanations aren't decisions.
             #expect(try run(["coverage"]).text == "5:7  allowed 0, refused 0  never decided anything\n")
             #expect(try await Self.read(host, "notes/1", as: nil) == 403)

@@ -33,7 +33,9 @@ package struct HostSecrets {
     package func value(of name: String, at key: String) throws(ConfigurationError) -> String {
         guard let (entry, file) = files.lastEntry(named: name) else {
             throw configuration.problem(
-                at: key, "the secret \(name) has no value. Write \(name)=… in .secrets beside functions.json, mode 600")
+                at: key,
+                "the secret \(name) has no value. Write \(name)=… in \(ParamSources.secretsPlace(configuration)), mode 600"
+            )
         }
         guard !entry.value.isEmpty else {
             throw configuration.problem(at: key, "the secret \(name) is empty in \(file.path):\(entry.line)")

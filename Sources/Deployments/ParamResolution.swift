@@ -75,15 +75,16 @@ struct ParamResolution {
         if sources.configured[secret.name] != nil {
             return report(
                 secret, "params.\(secret.name)",
-                "it is a secret and must not be in functions.json; write it in .secrets beside it, mode 600")
+                "it is a secret and must not be in functions.json; write it in \(sources.secretsPlace), mode 600")
         }
         if let (entry, file) = sources.variables.lastEntry(named: secret.name) {
             return report(
-                secret, "", "it is a secret and must not be in \(file.path):\(entry.line); move it to .secrets")
+                secret, "",
+                "it is a secret and must not be in \(file.path):\(entry.line); move it to \(sources.secretsPlace)")
         }
         guard let (entry, file) = sources.secrets.lastEntry(named: secret.name) else {
             return report(
-                secret, "", "it has no value. Write \(secret.name)=… in .secrets beside functions.json, mode 600")
+                secret, "", "it has no value. Write \(secret.name)=… in \(sources.secretsPlace), mode 600")
         }
         guard !entry.value.isEmpty else {
             return report(secret, "", "its value in \(file.path):\(entry.line) is empty")

@@ -18,6 +18,10 @@ struct ParamSources: Equatable, Sendable {
     var variables: [VariableFile] = []
     /// Later files override earlier ones.
     var secrets: [VariableFile] = []
+    /// Where to write a secret that is missing, in the words of errors.
+    var secretsPlace = Self.defaultSecretsPlace
+
+    private static let defaultSecretsPlace = ".secrets beside functions.json"
 
     /// Reads `.env` and `.env.PROJECT` beside `functions.json`, and the files of secrets: the one that `functions.json`
     /// names, else `.secrets` and `.secrets.PROJECT`. Missing files are skipped.
@@ -29,7 +33,8 @@ struct ParamSources: Equatable, Sendable {
     static func load(
         _ configuration: HostConfiguration, for manifest: Manifest, user: UInt32 = geteuid()
     ) throws(ConfigurationError) -> ParamSources {
-        var sources = ParamSources(configured: configuration.params)
+        var sources = ParamSources(
+            configured: configuration.params, secretsPlace: secretsPlace(configuration))
         guard !manifest.params.isEmpty else { return sources }
         for path in variableFiles(configuration) {
             if let file = try read(path) { sources.variables.append(file) }
@@ -57,6 +62,10 @@ struct ParamSources: Equatable, Sendable {
 
     static func secretFiles(_ configuration: HostConfiguration) -> [String] {
         configuration.secrets.map { [$0] } ?? files(".secrets", configuration)
+    }
+
+    static func secretsPlace(_ configuration: HostConfiguration) -> String {
+        configuration.secrets ?? defaultSecretsPlace
     }
 
     private static func files(_ name: String, _ configuration: HostConfiguration) -> [String] {

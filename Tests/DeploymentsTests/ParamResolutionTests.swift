@@ -80,7 +80,12 @@ import Testing
         let places: [(ParamSources, String)] = [
             (ParamSources(), "it has no value. Write KEY=… in .secrets beside functions.json, mode 600"),
             (ParamSources(variables: [try file("KEY=sesame")]), "must not be in /app/.env:1; move it to .secrets"),
-            (ParamSources(configured: ["KEY": .string("sesame")]), "must not be in functions.json"),
+            (
+                ParamSources(configured: ["KEY": .string("sesame")]),
+                "must not be in functions.json; write it in .secrets beside functions.json, mode 600"
+            ),
+            (ParamSources(secretsPlace: "/keys"), "it has no value. Write KEY=… in /keys, mode 600"),
+            (ParamSources(variables: [try file("KEY=sesame")], secretsPlace: "/keys"), "/app/.env:1; move it to /keys"),
             (ParamSources(secrets: [try file("KEY=")]), "its value in /app/.env:1 is empty"),
         ]
         for (sources, words) in places {
@@ -110,6 +115,9 @@ import Testing
             places: ConfigurationPlaces(file: directory.file("functions.json")))
         let manifest = Manifest(functions: [], params: [ParamManifest("KEY", .secret)])
         #expect(try ParamSources.load(configuration, for: manifest) == ParamSources())
+        var named = configuration
+        named.secrets = directory.file("keys")
+        #expect(try ParamSources.load(named, for: manifest).secretsPlace == directory.file("keys"))
         let path = try directory.write(".secrets.demo-shop", "KEY=sesame")
         for mode in [0o644, 0o660, 0o604] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)

@@ -79,6 +79,7 @@ struct DataVersion {
         let foreign = names.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted()
         guard let first = foreign.first else { return }
         throw DataDirectoryError(
-            "\(directory) is not a data directory: it contains \"\(first)\" and no version; name an empty or new one")
+            "\(directory) is not a data directory: it contains \"\(first)\" and no version; name an empty or new one, or "
+                + "copy the file version too if the others are copies from a data directory")
     }
 }

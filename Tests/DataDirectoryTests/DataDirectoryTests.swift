@@ -103,6 +103,15 @@ struct DataDirectoryTests {
         #expect(refusal(temporary.path)?.contains("it contains \"holiday.jpg\" and no version") == true)
     }
 
+    @Test func copiedFilesAreAcceptedWithTheVersionThatTheyAreOf() throws {
+        let temporary = try TemporaryDirectory()
+        let files = FileManager.default
+        try files.createDirectory(atPath: temporary.file("auth"), withIntermediateDirectories: false)
+        #expect(refusal(temporary.path)?.contains("copy the file version too") == true)
+        try temporary.write("version", "1\n")
+        #expect(refusal(temporary.path) == nil)
+    }
+
     @Test func aFileIsRejected() throws {
         let temporary = try TemporaryDirectory()
         let file = try temporary.write("data", "")

@@ -83,6 +83,7 @@ package struct IdentityToolkit: Sendable {
         /// `sign_in_provider`.
         var provider: String
         var signedInAt: Int64
+        var signInGeneration: Int64
         var claims: JSONObject
 
         /// The second factor that was proved, if the user still has it.
@@ -103,10 +104,13 @@ package struct IdentityToolkit: Sendable {
             guard let value = try? JSONValue(parsing: Array(verified.claims.readableBytesView)),
                 let claims = value.objectValue
             else { throw .invalidIDToken }
+            let firebase = claims["firebase"]
             return Caller(
                 uid: verified.subject, issuedAt: claims["iat"].flatMap(\.intValue).map(Int64.init) ?? 0,
-                provider: claims["firebase"]?["sign_in_provider"]?.stringValue ?? "custom",
-                signedInAt: claims["auth_time"].flatMap(\.intValue).map(Int64.init) ?? 0, claims: claims)
+                provider: firebase?["sign_in_provider"]?.stringValue ?? "custom",
+                signedInAt: claims["auth_time"].flatMap(\.intValue).map(Int64.init) ?? 0,
+                signInGeneration: firebase?[TokenIssuer.generation].flatMap(\.intValue).map(Int64.init) ?? 0,
+                claims: claims)
         case .invalid(.expired): throw IdentityToolkitError("TOKEN_EXPIRED")
         case .invalid: throw .invalidIDToken
         case .needsKeys, .unavailable: throw .unavailable
@@ -116,7 +120,9 @@ package struct IdentityToolkit: Sendable {
     /// - Throws: an ``IdentityToolkitError`` if the user doesn't exist, is disabled, or has revoked the token.
     func user(of caller: Caller, in reader: some UserReader) throws -> UserRecord {
         let user = try require(try reader.user(caller.uid), "USER_NOT_FOUND")
-        try require(caller.issuedAt >= user.validSince ?? 0, "TOKEN_EXPIRED")
+        try require(
+            caller.issuedAt >= user.validSince ?? 0 && caller.signInGeneration == user.signInGeneration,
+            "TOKEN_EXPIRED")
         try require(!user.isDisabled, "USER_DISABLED")
         return user
     }

@@ -257,6 +257,52 @@ import TokenVerification
         }
     }
 
+    /// A thief may refresh in each second, and so in the one in which the owner acts.
+    @Test(arguments: ["password", "email", "reset", "revocation"])
+    func tokensOfTheSecondInWhichSignInsEndAreRefused(way: String) async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let stolen = try #require(try await host.refresh(user.refreshToken).body["id_token"]?.text)
+            let asked = #""idToken":"\#(stolen)","newEmail":"eve@example.com""#
+            try await ask(host, "VERIFY_AND_CHANGE_EMAIL", asked)
+            let mailed = try await code(host, "ada@example.com", "VERIFY_AND_CHANGE_EMAIL")
+            let own: Host.Answer
+            switch way {
+            case "password", "email":
+                let field = way == "email" ? #""email":"new@example.com""# : #""password":"secret-2""#
+                own = try await host.account("update", #"{"idToken":"\#(user.idToken)",\#(field)}"#)
+            case "reset":
+                try await ask(host, "PASSWORD_RESET", #""email":"ada@example.com""#)
+                let link = try await code(host, "ada@example.com", "PASSWORD_RESET")
+                _ = try await host.account("resetPassword", #"{"oobCode":"\#(link)","newPassword":"secret-2"}"#)
+                own = try await host.signIn("ada@example.com", "secret-2")
+            default:
+                let time = #""validSince":"\#(TestIssuer.start)""#
+                #expect(try await host.admin("update", #"{"localId":"\#(user.uid)",\#(time)}"#).status == 200)
+                own = try await host.signIn("ada@example.com", "secret-1")
+            }
+            for token in [stolen, user.idToken] {
+                let taken = try await host.account("update", #"{"idToken":"\#(token)","password":"evil-123"}"#)
+                #expect(taken.body.errorMessage == "TOKEN_EXPIRED")
+            }
+            #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            let answer = try await host.account("update", #"{"oobCode":"\#(mailed)"}"#)
+            #expect(answer.body.errorMessage == "INVALID_OOB_CODE")
+            // The owner's new tokens are used in the same second.
+            var current = try #require(own.body["idToken"]?.text)
+            #expect(try await host.account("lookup", #"{"idToken":"\#(current)"}"#).status == 200)
+            let refreshed = try await host.refresh(try #require(own.body["refreshToken"]?.text))
+            current = try #require(refreshed.body["id_token"]?.text)
+            #expect(try await host.account("lookup", #"{"idToken":"\#(current)"}"#).status == 200)
+            // So are codes.
+            let name = way == "email" ? "new@example.com" : "ada@example.com"
+            try await ask(host, "PASSWORD_RESET", #""email":"\#(name)""#)
+            let link = try await code(host, name, "PASSWORD_RESET")
+            let reset = try await host.account("resetPassword", #"{"oobCode":"\#(link)","newPassword":"secret-3"}"#)
+            #expect(reset.status == 200)
+        }
+    }
+
     @Test func whatAStolenSessionAskedForEndsWithIt() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(now: clock.wall) { host in

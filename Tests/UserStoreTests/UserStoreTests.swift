@@ -72,11 +72,26 @@ import Testing
         user.lastSignInAt = 6
         user.lastRefreshAt = 7
         user.validSince = 8
+        user.recoveryEmail = "lost@example.com"
+        user.recoverySince = 9
+        user.signInGeneration = 10
         for scheme in schemes {
             user.password = PasswordHash(scheme: scheme, hash: [1, 2, 3], salt: [4])
             #expect(try UserRecord(uid: "ada", stored: user.stored) == user)
         }
         #expect(throws: DecodingFailure.self) { try UserRecord(uid: "ada", stored: [200]) }
+    }
+
+    @Test(arguments: [
+        OneTimeCode.Purpose.mail(MailAction(.passwordReset, email: "ada@example.com", uid: "ada")),
+        .phone(PhoneChallenge(phoneNumber: "+441", proof: [1], failures: 2, code: "123456")), .phoneProof("+441"),
+        .secondFactor(SignInSession(uid: "ada", provider: "password", signedInAt: 3)),
+        .authenticator(uid: "ada", secret: [4]),
+    ]) func everyFieldOfACodeSurvivesStoring(purpose: OneTimeCode.Purpose) throws {
+        for generation in [0, 7] as [Int64] {
+            let code = OneTimeCode(purpose, createdAt: 5, expires: 6, text: "x", signInGeneration: generation)
+            #expect(try OneTimeCode(stored: code.stored) == code)
+        }
     }
 
     @Test(arguments: EngineKind.allCases) func aUserIsFoundByEachOfItsIDs(kind: EngineKind) async throws {

@@ -110,8 +110,7 @@ extension IdentityToolkit {
         user.usesEmailLink = false
         // Otherwise a code for the address before would take the account back.
         (user.initialEmail, user.recoveryEmail, user.recoverySince) = (nil, nil, nil)
-        user.validSince = transaction.seconds
-        try transaction.endSessions(of: user.uid)
+        try endSignIns(of: &user, in: transaction)
     }
 }
 

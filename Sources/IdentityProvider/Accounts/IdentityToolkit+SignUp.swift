@@ -128,7 +128,6 @@ extension IdentityToolkit {
     func setPassword(_ hash: PasswordHash, of user: inout UserRecord, in transaction: UserTransaction) throws {
         user.password = hash
         user.passwordUpdatedAt = transaction.milliseconds
-        user.validSince = transaction.seconds
-        try transaction.endSessions(of: user.uid)
+        try endSignIns(of: &user, in: transaction)
     }
 }

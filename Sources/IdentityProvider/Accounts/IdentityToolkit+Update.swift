@@ -46,7 +46,10 @@ extension IdentityToolkit {
         return answer
     }
 
-    /// Stores a change of a user. A new password or address ends the sign-ins from before it.
+    /// How long a revocation as of now may be under way, in seconds. One for an earlier time ends no later sign-in.
+    private static let revocationDelay: Int64 = 10
+
+    /// Stores a change of a user. A new password or address ends the sign-ins from before it, and so does a revocation.
     ///
     /// - Returns: the user as changed.
     func store(
@@ -55,9 +58,10 @@ extension IdentityToolkit {
         var user = old
         try change.apply(to: &user, hidesAccounts: settings(transaction).hidesAccounts, in: transaction)
         if let password { try setPassword(password, of: &user, in: transaction) }
-        if change.email != nil, user.email != old.email {
-            user.validSince = change.validSince ?? transaction.seconds
-            try transaction.endSessions(of: user.uid)
+        let isRevoked = change.validSince.map { $0 >= transaction.seconds - Self.revocationDelay } ?? false
+        if isRevoked || change.email != nil && user.email != old.email {
+            try endSignIns(of: &user, in: transaction)
+            if let time = change.validSince { user.validSince = time }
         }
         try transaction.update(user)
         return user

@@ -67,7 +67,8 @@ extension IdentityToolkit {
             transaction.insert(
                 OneTimeCode(
                     .secondFactor(session), createdAt: transaction.milliseconds,
-                    expires: transaction.seconds + CodeLifetime.secondFactor),
+                    expires: transaction.seconds + CodeLifetime.secondFactor,
+                    signInGeneration: user.signInGeneration),
                 hash: Secrets.hash(credential))
             return .pending(user, credential: credential, isNew: candidate.isNew)
         }

@@ -49,13 +49,12 @@ struct ImportedUser: Sendable {
     /// - Throws: ``ImportProblem``; the user isn't stored then.
     func store(overwriting: Bool, in transaction: UserTransaction) throws {
         do {
-            if try transaction.user(user.uid) == nil {
-                try transaction.insert(user)
-            } else {
-                guard overwriting else { throw UserConflict.uidExists }
-                try transaction.update(user)
-                try transaction.endSessions(of: user.uid)
-            }
+            guard let old = try transaction.user(user.uid) else { return try transaction.insert(user) }
+            guard overwriting else { throw UserConflict.uidExists }
+            var new = user
+            new.signInGeneration = old.signInGeneration &+ 1
+            try transaction.update(new)
+            try transaction.endSessions(of: user.uid)
         } catch let conflict as UserConflict {
             throw ImportProblem(conflict)
         }

@@ -206,10 +206,12 @@ extension IdentityToolkit {
         let expires = transaction.seconds + CodeLifetime.mail(action.kind)
         var listed = action
         if isDevelopment { listed.link = link }
+        let user =
+            if let uid = action.uid { try transaction.user(uid) } else { try transaction.user(email: action.email) }
         transaction.insert(
             OneTimeCode(
                 .mail(listed), createdAt: transaction.milliseconds, expires: expires,
-                text: isDevelopment ? code : nil),
+                text: isDevelopment ? code : nil, signInGeneration: user?.signInGeneration ?? 0),
             hash: Secrets.hash(code))
         guard isMailed, !isRepeated else { return }
         do { try codes.queue.requireRoom(in: transaction) } catch {

@@ -32,11 +32,17 @@ extension IdentityToolkit {
 
     /// Refuses a code from before the user's sign-ins were ended.
     func requireCurrent(_ code: OneTimeCode, for user: UserRecord) throws(IdentityToolkitError) {
-        try require(code.createdAt / 1000 >= user.validSince ?? 0, "INVALID_OOB_CODE")
+        try require(
+            code.createdAt / 1000 >= user.validSince ?? 0 && code.signInGeneration == user.signInGeneration,
+            "INVALID_OOB_CODE")
     }
 
+    /// Ends the sign-ins of a user: no token from before is good any more, nor a code that must be current.
     func endSignIns(of user: inout UserRecord, in transaction: UserTransaction) throws {
         user.validSince = transaction.seconds
+        // A new user has none.
+        guard try transaction.user(user.uid) != nil else { return }
+        user.signInGeneration &+= 1
         try transaction.endSessions(of: user.uid)
     }
 }

@@ -227,7 +227,7 @@ extension IdentityToolkit {
     ) throws -> (code: OneTimeCode, session: SignInSession, user: UserRecord) {
         guard let stored = try reader.code(Secrets.hash(credential)), stored.expires > now,
             case .secondFactor(let session) = stored.purpose, let user = try reader.user(session.uid),
-            session.signedInAt >= user.validSince ?? 0
+            session.signedInAt >= user.validSince ?? 0, stored.signInGeneration == user.signInGeneration
         else { throw IdentityToolkitError("INVALID_MFA_PENDING_CREDENTIAL") }
         try require(!user.isDisabled, "USER_DISABLED")
         return (stored, session, user)

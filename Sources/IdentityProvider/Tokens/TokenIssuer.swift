@@ -11,6 +11,8 @@ struct TokenIssuer: Sendable {
 
     /// The lifetime of an ID token in seconds.
     static let lifetime: Int64 = 3600
+    /// The member of `firebase` that tells which sign-ins of the user the token belongs to; none for the first.
+    static let generation = "sign_in_generation"
 
     /// - Parameter now: Seconds since 1970.
     func idToken(of user: UserRecord, in session: SignInSession, now: Int64) throws -> String {
@@ -67,6 +69,7 @@ struct TokenIssuer: Sendable {
             firebase["sign_in_second_factor"] = .string(factor.kind)
             firebase["second_factor_identifier"] = .string(factor.id)
         }
+        if user.signInGeneration != 0 { firebase[Self.generation] = .integer(user.signInGeneration) }
         return firebase
     }
 }

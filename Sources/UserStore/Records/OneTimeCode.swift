@@ -22,12 +22,17 @@ package struct OneTimeCode: Hashable, Sendable {
     package var expires: Int64
     /// The text itself, in development, which lists codes; else nil.
     package var text: String?
+    /// The number of its user's sign-ins at that time; 0 if it has no user.
+    package var signInGeneration: Int64 = 0
 
-    package init(_ purpose: Purpose, createdAt: Int64, expires: Int64, text: String? = nil) {
+    package init(
+        _ purpose: Purpose, createdAt: Int64, expires: Int64, text: String? = nil, signInGeneration: Int64 = 0
+    ) {
         self.purpose = purpose
         self.createdAt = createdAt
         self.expires = expires
         self.text = text
+        self.signInGeneration = signInGeneration
     }
 }
 
@@ -90,6 +95,8 @@ extension OneTimeCode {
         case 4: purpose = .authenticator(uid: try reader.string(), secret: try reader.blob())
         case let kind: throw DecodingFailure("there is no code of kind \(kind)")
         }
+        // Codes of earlier versions have none.
+        if !reader.isAtEnd { signInGeneration = try reader.signed() }
         try reader.finish()
     }
 
@@ -116,6 +123,7 @@ extension OneTimeCode {
             writer.write(uid)
             writer.write(blob: secret)
         }
+        if signInGeneration != 0 { writer.write(signed: signInGeneration) }
         return writer.bytes
     }
 }

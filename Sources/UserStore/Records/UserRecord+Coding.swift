@@ -5,7 +5,7 @@ extension UserRecord {
     private enum Field: UInt8 {
         case email = 1, isEmailVerified, displayName, photoURL, phoneNumber, isDisabled, password, passwordUpdatedAt
         case usesEmailLink, usesCustomToken, identity, secondFactor, claims, initialEmail, createdAt, lastSignInAt
-        case lastRefreshAt, validSince, recoveryEmail, recoverySince
+        case lastRefreshAt, validSince, recoveryEmail, recoverySince, signInGeneration
     }
 
     init(uid: String, stored bytes: [UInt8]) throws(DecodingFailure) {
@@ -37,6 +37,7 @@ extension UserRecord {
             case .validSince: validSince = try reader.signed()
             case .recoveryEmail: recoveryEmail = try reader.string()
             case .recoverySince: recoverySince = try reader.signed()
+            case .signInGeneration: signInGeneration = try reader.signed()
             }
         }
     }
@@ -83,6 +84,7 @@ extension UserRecord {
         number(.validSince, validSince)
         text(.recoveryEmail, recoveryEmail)
         number(.recoverySince, recoverySince)
+        number(.signInGeneration, signInGeneration == 0 ? nil : signInGeneration)
         return writer.bytes
     }
 }

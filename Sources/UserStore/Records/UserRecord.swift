@@ -32,6 +32,9 @@ package struct UserRecord: Hashable, Sendable {
     package var lastRefreshAt: Int64?
     /// Tokens issued before this time, in seconds since 1970, are revoked.
     package var validSince: Int64?
+    /// How often all sign-ins were ended. ID tokens and codes have the number of their time: within one second, times don't
+    /// tell those from before and after.
+    package var signInGeneration: Int64 = 0
     /// The address that a code can restore, and when it was replaced or taken away, in milliseconds since 1970.
     package var recoveryEmail: String?
     package var recoverySince: Int64?

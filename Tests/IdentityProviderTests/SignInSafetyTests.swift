@@ -153,6 +153,49 @@ import UserStore
         }
     }
 
+    /// Whoever moves on twice has a token whose predecessors aren't stored.
+    @Test func aCopyThatIsTwoSuccessorsAheadEndsTheSignIn() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let other = try await host.signIn("ada@example.com", "right-one")
+            var copy = user.refreshToken
+            for n in 1...3 {
+                let moved = try await host.refresh(copy, from: "198.51.100.\(n)")
+                copy = try #require(moved.body["refresh_token"]?.text)
+            }
+            #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(copy, from: "198.51.100.3").body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(try #require(other.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
+    @Test func oneOfTwoSuccessorsEndsTheSignInIfTheOtherIsUsed() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp()
+            let copied = try await host.refresh(user.refreshToken, from: "198.51.100.1")
+            let own = try await host.refresh(user.refreshToken, from: "203.0.113.1")
+            let copy = try #require(copied.body["refresh_token"]?.text)
+            #expect(try await host.refresh(copy, from: "198.51.100.1").status == 200)
+            let successor = try #require(own.body["refresh_token"]?.text)
+            #expect(try await host.refresh(successor, from: "203.0.113.1").body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(copy, from: "198.51.100.1").body.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
+    @Test func aTokensTextTellsItsUserAndSignIn() {
+        for uid in ["ada", "a.b", "\u{600}", "x\u{600}"] {
+            let token = RefreshTokenText(of: uid, familySecret: RefreshTokenText.newFamilySecret())
+            let read = RefreshTokenText(token.text)
+            #expect(read?.uid == uid && read?.familySecret == token.familySecret)
+            // As earlier versions made it.
+            let old = RefreshTokenText(of: uid, familySecret: nil)
+            #expect(RefreshTokenText(old.text)?.uid == uid)
+            #expect(RefreshTokenText(old.text)?.familySecret == nil)
+        }
+        #expect(RefreshTokenText("x") == nil)
+        #expect(RefreshTokenText(".x") == nil)
+    }
+
     @Test func anotherSignInOfTheUserGoesOn() async throws {
         let clock = ManualClock.atIssue()
         try await SignInHost.serving(now: clock.wall) { host in

@@ -11,11 +11,11 @@ extension IdentityToolkit {
     func insertRefreshToken(
         for session: SignInSession, from origin: CallOrigin, in transaction: UserTransaction
     ) throws -> String {
-        // The uid in the text tells the tokens of deleted users from invented ones.
-        let text = session.uid + "." + Secrets.text()
+        let familySecret = RefreshTokenText.newFamilySecret()
+        let text = RefreshTokenText(of: session.uid, familySecret: familySecret).text
         try transaction.insert(
             RefreshToken(
-                session: session, issuedAt: transaction.seconds, family: Secrets.bytes(16),
+                session: session, issuedAt: transaction.seconds, family: RefreshTokenText.family(of: familySecret),
                 origin: Self.trace(of: origin)),
             hash: Secrets.hash(text))
         return text
@@ -24,8 +24,9 @@ extension IdentityToolkit {
     /// Issues a new ID token.
     ///
     /// The refresh token stays good, as with Google. One that is used from another address than before gets a successor;
-    /// if it comes again once the successor is in use, it was copied, and no token of the sign-in is good any more. So it is
-    /// if it comes again and again from other addresses, and no successor is ever used.
+    /// if it comes again once the successor is in use, it was copied, and no token of the sign-in is good any more, even if
+    /// the token itself isn't stored any more. So it is if it comes again and again from other addresses, and no successor
+    /// is ever used.
     func refresh(_ call: SignInCall) async throws -> JSONObject {
         let grant = try require(call["grantType"], "MISSING_GRANT_TYPE")
         try require(grant == "refresh_token", "INVALID_GRANT_TYPE")
@@ -50,13 +51,13 @@ extension IdentityToolkit {
     ) throws -> Result<SignedInUser, IdentityToolkitError> {
         let hash = Secrets.hash(text)
         guard var token = try transaction.refreshToken(hash) else {
-            let uid = text.lastIndex(of: ".").map { String(text[..<$0]) }
-            // Its text has a uid in front; an invented one may have anything there.
-            guard let uid, (1...512).contains(uid.utf8.count) else {
-                throw IdentityToolkitError("INVALID_REFRESH_TOKEN")
-            }
+            let given = try require(RefreshTokenText(text), "INVALID_REFRESH_TOKEN")
             // A token that has ended: clients sign out on both codes, and would try for ever on another.
-            throw IdentityToolkitError(try transaction.user(uid) == nil ? "USER_NOT_FOUND" : "TOKEN_EXPIRED")
+            try require(try transaction.user(given.uid) != nil, "USER_NOT_FOUND")
+            if let secret = given.familySecret {
+                try transaction.endFamily(RefreshTokenText.family(of: secret), of: given.uid)
+            }
+            return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
         }
         let session = token.session
         var user = try require(try transaction.user(session.uid), "USER_NOT_FOUND")
@@ -86,7 +87,7 @@ extension IdentityToolkit {
                 try transaction.endFamily(token.family, of: user.uid)
                 return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
             }
-            newest = session.uid + "." + Secrets.text()
+            newest = RefreshTokenText(of: session.uid, familySecret: RefreshTokenText(text)?.familySecret).text
             let successor = Secrets.hash(newest)
             try transaction.insert(
                 RefreshToken(

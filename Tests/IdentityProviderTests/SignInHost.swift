@@ -34,6 +34,7 @@ struct SignInHost: Sendable {
     static func serving<R: Sendable>(
         policy: TokenPolicy = .development, isSigned: Bool = true, in directory: TemporaryDirectory? = nil,
         configuration: SignInConfiguration = SignInConfiguration(), customTokens: CustomTokens = .unverified,
+        blocking: any BlockingFunctions = NoBlockingFunctions(),
         transport: any OutboundTransport = OutboundClient(), delivery: MessageDelivery = MessageDelivery(),
         sleep: MessageSender.Sleep? = nil,
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
@@ -49,8 +50,8 @@ struct SignInHost: Sendable {
         let toolkit = IdentityToolkit(
             users: users, policy: policy,
             keys: isSigned ? try SigningKeys.ofTests(in: directory.path + "/auth", now: now) : nil,
-            passwords: passwords, customTokens: customTokens, configuration: configuration, delivery: delivery,
-            transport: transport, logger: logger, now: now)
+            passwords: passwords, customTokens: customTokens, configuration: configuration, blocking: blocking,
+            delivery: delivery, transport: transport, logger: logger, now: now)
         let port = SignInPort(
             toolkit, isAdmin: { $0 == "server" },
             address: { _, headers in address.flatMap { headers[$0] } ?? "192.0.2.1" })

@@ -62,8 +62,7 @@ extension IdentityToolkit {
             try setPassword(hash, of: &user, in: transaction)
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil,
-                    isBlockable: caller == nil))
+                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil))
         }
         announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
         return result.outcome

@@ -1,4 +1,5 @@
 import StrictJSON
+import Synchronization
 import UserStore
 
 extension IdentityToolkit {
@@ -18,42 +19,45 @@ extension IdentityToolkit {
         }
         let password = hash
         let recovery = Secrets.text()
-        let (user, signedIn, recovered) = try await users.commit(in: call.context) { transaction in
+        let recovered = Mutex<MailAction?>(nil)
+        let result: SignInResult<UserRecord> = try await signIn(call, by: SignInMethod("password")) { transaction in
             let old =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
-            let user = try store(change, password, of: old, in: transaction)
-            let hasNewEmail = change.email != nil && user.email != old.email
+            let user = try changed(old, by: change, password, in: transaction)
             // An admin's change doesn't alarm the owner.
-            let recovered = try issueRecovery(
+            let undo = try issueRecovery(
                 of: old, now: user, code: recovery, isSent: caller != nil && codes.sendsMail, origin: call.origin,
                 in: transaction)
-            guard let caller, password != nil || hasNewEmail else { return (user, SignedInUser?.none, recovered) }
-            let provider = password == nil ? caller.provider : "password"
-            var candidate = SignInCandidate(user: user, isNew: false, provider: provider, asksForSecondFactor: false)
-            // Tokens from before are revoked, so these begin a sign-in.
-            candidate.signedInAt = nil
-            candidate.secondFactor = caller.secondFactor(of: user)
-            guard case .signedIn(let signedIn) = try complete(candidate, from: call.origin, in: transaction) else {
-                return (user, nil, recovered)
+            recovered.withLock { $0 = undo }
+            let hasNewEmail = change.email != nil && user.email != old.email
+            guard let caller, password != nil || hasNewEmail else {
+                try transaction.update(user)
+                return .other(user)
             }
-            return (signedIn.user, signedIn, recovered)
+            // Tokens from before are revoked, so these begin a sign-in.
+            return .signIn(
+                SignInCandidate(
+                    user: user, isNew: false, provider: password == nil ? caller.provider : "password",
+                    secondFactor: caller.secondFactor(of: user), asksForSecondFactor: false,
+                    isBlockable: old.isAnonymous && !user.isAnonymous && !call.isAdmin))
         }
-        announceRecovery(recovered, code: recovery, origin: call.origin)
-        var answer = updateAnswer(user)
+        announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
+        var answer: JSONObject
+        switch result {
+        case .other(let user): answer = updateAnswer(user)
+        case .signedIn(let outcome): answer = merged(updateAnswer(outcome.user), with: try fields(of: outcome))
+        }
         if let email = change.email { answer["newEmail"] = .string(email) }
-        if let signedIn { answer.merge(try tokens(of: signedIn)) }
         return answer
     }
 
     /// How long a revocation as of now may be under way, in seconds. One for an earlier time ends no later sign-in.
     private static let revocationDelay: Int64 = 10
 
-    /// Stores a change of a user. A new password or address ends the sign-ins from before it, and so does a revocation.
-    ///
-    /// - Returns: the user as changed.
-    func store(
-        _ change: AccountChange, _ password: PasswordHash?, of old: UserRecord, in transaction: UserTransaction
+    /// A user as changed, not stored yet. A new password or address and a revocation end the sign-ins from before.
+    func changed(
+        _ old: UserRecord, by change: AccountChange, _ password: PasswordHash?, in transaction: UserTransaction
     ) throws -> UserRecord {
         var user = old
         try change.apply(to: &user, hidesAccounts: settings(transaction).hidesAccounts, in: transaction)
@@ -63,7 +67,6 @@ extension IdentityToolkit {
             try endSignIns(of: &user, in: transaction)
             if let time = change.validSince { user.validSince = time }
         }
-        try transaction.update(user)
         return user
     }
 

@@ -17,6 +17,9 @@ struct SignInCandidate: Sendable {
     var signedInAt: Int64?
     /// Whether functions may refuse it.
     var isBlockable = true
+    /// Whether they are asked as for a new user, because it is new or was anonymous; ``IdentityToolkit/signIn(_:by:_:)``
+    /// sets it.
+    var isCreation = false
 
     var waitsForSecondFactor: Bool { asksForSecondFactor && secondFactor == nil && !user.secondFactors.isEmpty }
 }

@@ -32,8 +32,11 @@ extension IdentityToolkit {
     /// What happens is decided in the commit. Functions that may refuse are asked before it, for what would happen at that
     /// moment; if something else happens then, they are asked again.
     ///
-    /// - Parameter propose: decides, and makes the changes that belong to the proof, such as using a code up. It may run
-    ///   several times.
+    /// They aren't asked for anonymous users. So the first address, phone number or provider of such a user counts as the
+    /// creation of one, as on Firebase.
+    ///
+    /// - Parameter propose: decides, and makes the changes that belong to the proof, such as using a code up. It doesn't
+    ///   store the candidate, and may run several times.
     func signIn<Other: Sendable>(
         _ call: SignInCall, by method: SignInMethod,
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
@@ -56,11 +59,21 @@ extension IdentityToolkit {
         throw IdentityToolkitError.unavailable
     }
 
+    private func proposal<Other>(
+        _ propose: (UserTransaction) throws -> SignInProposal<Other>, in transaction: UserTransaction
+    ) throws -> SignInProposal<Other> {
+        let proposal = try propose(transaction)
+        guard case .signIn(var candidate) = proposal else { return proposal }
+        let wasAnonymous = try transaction.user(candidate.user.uid)?.isAnonymous ?? false
+        candidate.isCreation = candidate.isNew || wasAnonymous && !candidate.user.isAnonymous
+        return .signIn(candidate)
+    }
+
     /// The sign-in that would happen now; nil if none would.
     private func preview<Other>(
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
     ) async throws -> SignInCandidate? {
-        let proposal = try? await users.preview { try propose($0) }
+        let proposal = try? await users.preview { try self.proposal(propose, in: $0) }
         guard case .signIn(let candidate)? = proposal, !candidate.user.isDisabled else { return nil }
         return candidate
     }
@@ -68,10 +81,10 @@ extension IdentityToolkit {
     private func ask(
         for candidate: SignInCandidate, by method: SignInMethod, _ call: SignInCall
     ) async throws -> Approval {
-        var approval = Approval(user: candidate.user, isNew: candidate.isNew, changes: [])
+        var approval = Approval(user: candidate.user, isCreation: candidate.isCreation, changes: [])
         guard candidate.isBlockable else { return approval }
         var user = candidate.user
-        if candidate.isNew { try await ask(.beforeCreate, &user, method, call, &approval) }
+        if candidate.isCreation { try await ask(.beforeCreate, &user, method, call, &approval) }
         if !user.isDisabled, !candidate.waitsForSecondFactor {
             try await ask(.beforeSignIn, &user, method, call, &approval)
         }
@@ -97,7 +110,7 @@ extension IdentityToolkit {
     /// What functions have approved, for whom.
     private struct Approval: Sendable {
         var user: UserRecord
-        var isNew: Bool
+        var isCreation: Bool
         var changes: [BlockingChanges]
 
         /// Whether functions have seen this user, apart from times, which each proposal sets again.
@@ -109,7 +122,7 @@ extension IdentityToolkit {
             seen.passwordUpdatedAt = user.passwordUpdatedAt
             seen.validSince = user.validSince
             seen.recoverySince = user.recoverySince
-            return isNew == candidate.isNew && seen == user
+            return isCreation == candidate.isCreation && seen == user
         }
     }
 
@@ -121,7 +134,7 @@ extension IdentityToolkit {
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
     ) async throws -> Result<SignInResult<Other>, IdentityToolkitError> {
         try await users.commit(in: call.context) { transaction in
-            switch try propose(transaction) {
+            switch try proposal(propose, in: transaction) {
             case .other(let other): return .success(.other(other))
             case .failure(let error): return .failure(error)
             case .signIn(var candidate):

@@ -166,7 +166,7 @@ extension IdentityToolkit {
             let password = try await newPassword(call)
             return { transaction in
                 let old = try require(try transaction.user(uid), "USER_NOT_FOUND")
-                _ = try store(change, password, of: old, in: transaction)
+                try transaction.update(try changed(old, by: change, password, in: transaction))
             }
         case .delete:
             let uid = try require(call["localId"], "MISSING_LOCAL_ID")

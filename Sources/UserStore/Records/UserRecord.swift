@@ -46,6 +46,11 @@ package struct UserRecord: Hashable, Sendable {
 
     /// Whether the user signs in by the email address, with a password or a link.
     package var hasEmailProvider: Bool { email != nil && (password != nil || usesEmailLink) }
+
+    /// Whether the user has nothing to sign in with.
+    package var isAnonymous: Bool {
+        email == nil && phoneNumber == nil && identities.isEmpty && !usesCustomToken
+    }
 }
 
 /// A user's account at an identity provider.

@@ -1,0 +1,125 @@
+import HTTPTypes
+import HostTesting
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+import TextFormats
+import TokenVerification
+import UserStore
+
+@testable import IdentityProvider
+
+/// When functions are asked, and what happens without their approval.
+@Suite struct BlockingTests {
+    private typealias Host = SignInHost
+
+    /// Refuses some users, and remembers whom it was asked for.
+    private final class Functions: BlockingFunctions {
+        private let asked = Mutex<[String]>([])
+
+        /// What it was asked since it was taken last.
+        func takeAsked() -> [String] {
+            asked.withLock { asked in
+                defer { asked = [] }
+                return asked
+            }
+        }
+
+        func has(_ moment: BlockingMoment) -> Bool { moment != .beforeSendEmail }
+
+        func run(_ moment: BlockingMoment, _ event: JSONObject) async throws(BlockingRefusal) -> JSONValue? {
+            let user = event["user_record"]
+            let name = user?["email"]?.stringValue ?? user?["phone_number"]?.stringValue ?? "anonymous"
+            asked.withLock { $0.append("\(moment.rawValue) \(name)") }
+            guard name != BlockingTests.refused.email, name != BlockingTests.refused.number else {
+                throw BlockingRefusal(
+                    function: "f", httpStatus: 403, status: "PERMISSION_DENIED", message: "not today")
+            }
+            return nil
+        }
+    }
+
+    private typealias Contacts = (email: String, number: String)
+    private static let refused: Contacts = ("eve@refused.example", "+4915100000000")
+    private static let welcome: Contacts = ("ada@example.com", "+4915112345678")
+
+    private func code(_ host: Host, _ email: String) async throws -> String {
+        let asked = try await host.account(
+            "sendOobCode",
+            #"{"requestType":"EMAIL_SIGNIN","email":"\#(email)","continueUrl":"http://localhost/in"}"#)
+        #expect(asked.status == 200)
+        let answer = try await host.send(
+            "/emulator/v1/projects/\(Host.project)/oobCodes", method: .get)
+        let found = try answer.body["oobCodes"]?.elements().first { $0["email"]?.text == email }
+        return try #require(found?["oobCode"]?.text)
+    }
+
+    private func phoneCode(_ host: Host, _ number: String) async throws -> (session: String, code: String) {
+        let sent = try await host.account("sendVerificationCode", #"{"phoneNumber":"\#(number)"}"#)
+        let session = try #require(sent.body["sessionInfo"]?.text)
+        let answer = try await host.send(
+            "/emulator/v1/projects/\(Host.project)/verificationCodes", method: .get)
+        let found = try answer.body["verificationCodes"]?.elements().first { $0["sessionInfo"]?.text == session }
+        return (session, try #require(found?["code"]?.text))
+    }
+
+    private func add(_ way: String, _ who: Contacts, to idToken: String, _ host: Host) async throws -> Host.Answer {
+        let token = #""idToken":"\#(idToken)""#
+        switch way {
+        case "signUp", "update":
+            return try await host.account(way, #"{\#(token),"email":"\#(who.email)","password":"secret-1"}"#)
+        case "provider":
+            let claims = #"{"sub":"\#(who.email)","email":"\#(who.email)"}"#
+            let form = "providerId=google.com&id_token=" + PercentEncoding.encoded(claims)
+            return try await host.account(
+                "signInWithIdp", #"{\#(token),"requestUri":"http://localhost","postBody":"\#(form)"}"#)
+        case "emailLink":
+            let code = try await code(host, who.email)
+            return try await host.account(
+                "signInWithEmailLink", #"{\#(token),"email":"\#(who.email)","oobCode":"\#(code)"}"#)
+        default:
+            let (session, code) = try await phoneCode(host, who.number)
+            return try await host.account(
+                "signInWithPhoneNumber", #"{\#(token),"sessionInfo":"\#(session)","code":"\#(code)"}"#)
+        }
+    }
+
+    @Test(arguments: ["signUp", "update", "provider", "emailLink", "phone"])
+    func theFirstCredentialOfAnAnonymousUserIsACreation(way: String) async throws {
+        let functions = Functions()
+        try await Host.serving(blocking: functions) { host in
+            let user = try await host.signUp()
+            #expect(functions.takeAsked() == [])
+            let refused = try await add(way, Self.refused, to: user.idToken, host)
+            #expect(refused.body.errorMessage?.hasPrefix("BLOCKING_FUNCTION_ERROR_RESPONSE") == true)
+            let kept = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(kept.isAnonymous && kept.password == nil)
+            let name = way == "phone" ? Self.refused.number : Self.refused.email
+            #expect(functions.takeAsked() == ["beforeCreate \(name)"])
+            let added = try await add(way, Self.welcome, to: user.idToken, host)
+            #expect(added.body["localId"]?.text == user.uid)
+            let own = way == "phone" ? Self.welcome.number : Self.welcome.email
+            #expect(functions.takeAsked() == ["beforeCreate \(own)", "beforeSignIn \(own)"])
+            // From then on it is a user like any other.
+            let token = try #require(added.body["idToken"]?.text)
+            let linked = try await add("provider", ("bob@example.com", ""), to: token, host)
+            #expect(linked.status == 200)
+            #expect(functions.takeAsked().map { $0.prefix(12) } == ["beforeSignIn"])
+        }
+    }
+
+    @Test func ordinaryChangesAskNoFunction() async throws {
+        let functions = Functions()
+        try await Host.serving(blocking: functions) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            #expect(functions.takeAsked() == ["beforeCreate ada@example.com", "beforeSignIn ada@example.com"])
+            let changed = try await host.account(
+                "update", #"{"idToken":"\#(user.idToken)","displayName":"Ada","password":"secret-2"}"#)
+            #expect(changed.body["idToken"]?.text != nil)
+            #expect(changed.body["displayName"]?.text == "Ada")
+            #expect(try await host.admin("update", #"{"localId":"\#(user.uid)","disableUser":true}"#).status == 200)
+            #expect(functions.takeAsked() == [])
+        }
+    }
+}

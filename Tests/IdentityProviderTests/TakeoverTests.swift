@@ -198,6 +198,27 @@ import TokenVerification
         }
     }
 
+    /// An admin gives an account that a thief has prepared, or changed, to its owner.
+    @Test(arguments: [#""email":"ada@example.com""#, #""deleteAttribute":["EMAIL"]"#])
+    func whatAnAdminTookAwayCannotBeRestored(change: String) async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("first@example.com", "secret-1")
+            let moved = try await host.account("update", #"{"idToken":"\#(user.idToken)","email":"eve@example.com"}"#)
+            #expect(moved.status == 200)
+            let way = try await code(host, "first@example.com", "RECOVER_EMAIL")
+            #expect(try await host.admin("update", #"{"localId":"\#(user.uid)",\#(change)}"#).status == 200)
+            let known = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(known.initialEmail == nil && known.recoveryEmail == nil && known.recoverySince == nil)
+            #expect(
+                try await host.account("update", #"{"oobCode":"\#(way)"}"#).body.errorMessage == "INVALID_OOB_CODE")
+            let codes = try await host.send(
+                "/emulator/v1/projects/\(Host.project)/oobCodes", method: .get,
+                headers: [.authorization: "Bearer owner"])
+            let receivers = try codes.body["oobCodes"]?.elements().compactMap { $0["email"]?.text }
+            #expect(receivers?.contains("eve@example.com") == false)
+        }
+    }
+
     /// A mailbox that was given up years ago has no say in later changes.
     @Test func anAddressThatWasLostLongAgoGetsNoCode() async throws {
         let clock = ManualClock.atIssue()

@@ -53,6 +53,7 @@ struct AccountChange: Sendable {
 
     /// - Parameter hidesAccounts: whether a change that is refused must not tell that another account has the address.
     func apply(to user: inout UserRecord, hidesAccounts: Bool, in transaction: UserTransaction) throws {
+        let old = user
         if let email, email != user.email {
             // As on Firebase, a verified address takes the place of another, by a link.
             try require(
@@ -81,6 +82,8 @@ struct AccountChange: Sendable {
         if deletedProviders.contains("phone") { user.phoneNumber = nil }
         user.identities.removeAll { deletedProviders.contains($0.provider) }
         if let identity { user.set(identity) }
+        // What an admin took away may have been a thief's, and is not to be restored.
+        if isAdmin, user.email != old.email { user.forgetLostEmails() }
     }
 
     private func applyAsAdmin(to user: inout UserRecord, in transaction: UserTransaction) throws {
@@ -109,7 +112,7 @@ extension IdentityToolkit {
         (user.password, user.phoneNumber, user.identities) = (nil, nil, [])
         user.usesEmailLink = false
         // Otherwise a code for the address before would take the account back.
-        (user.initialEmail, user.recoveryEmail, user.recoverySince) = (nil, nil, nil)
+        user.forgetLostEmails()
         try endSignIns(of: &user, in: transaction)
     }
 }
@@ -126,6 +129,9 @@ extension UserRecord {
         email = new
         isEmailVerified = isVerified
     }
+
+    /// No address from before can be restored.
+    mutating func forgetLostEmails() { (initialEmail, recoveryEmail, recoverySince) = (nil, nil, nil) }
 
     mutating func removeEmail(at milliseconds: Int64) {
         replaceEmail(by: nil, at: milliseconds)

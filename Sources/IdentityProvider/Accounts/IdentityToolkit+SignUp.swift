@@ -100,7 +100,10 @@ extension IdentityToolkit {
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: uid ?? Secrets.id(), createdAt: transaction.milliseconds)
-            if let email { user.email = email }
+            if let email, email != user.email {
+                user.email = email
+                user.forgetLostEmails()
+            }
             user.isEmailVerified = fields.flag("emailVerified") ?? false
             user.displayName = fields["displayName"] ?? user.displayName
             user.photoURL = fields["photoUrl"] ?? user.photoURL

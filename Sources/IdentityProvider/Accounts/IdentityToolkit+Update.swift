@@ -25,10 +25,7 @@ extension IdentityToolkit {
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
             let user = try changed(old, by: change, password, in: transaction)
-            // An admin's change doesn't alarm the owner.
-            let undo = try issueRecovery(
-                of: old, now: user, code: recovery, isSent: caller != nil && codes.sendsMail, origin: call.origin,
-                in: transaction)
+            let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             recovered.withLock { $0 = undo }
             let hasNewEmail = change.email != nil && user.email != old.email
             guard let caller, password != nil || hasNewEmail else {

@@ -4,17 +4,18 @@ import UserStore
 /// What the owner of an account keeps if another person uses their session: the address that was replaced or taken away gets
 /// a code to undo that.
 extension IdentityToolkit {
-    /// Makes a code that undoes the loss of an address, and sends it if `isSent`. Development lists it in any case.
+    /// Makes a code that undoes the loss of an address, and sends it. Development lists it in any case. An admin's change
+    /// needs none.
     ///
     /// - Returns: what the code is for; nil if none is due.
     func issueRecovery(
-        of old: UserRecord, now user: UserRecord, code: String, isSent: Bool? = nil, origin: CallOrigin,
+        of old: UserRecord, now user: UserRecord, code: String, origin: CallOrigin,
         in transaction: UserTransaction
     ) throws -> MailAction? {
         guard old.email != nil, old.email != user.email, let email = user.recoveryEmail, email != user.email else {
             return nil
         }
-        let isSent = isSent ?? codes.sendsMail
+        let isSent = codes.sendsMail
         let action = MailAction(.recoverEmail, email: email, uid: user.uid)
         if isSent || isDevelopment {
             try issue(

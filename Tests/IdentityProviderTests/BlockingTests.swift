@@ -109,6 +109,39 @@ import UserStore
         }
     }
 
+    /// A client may be signed in by the commit that wasn't when functions would have been asked.
+    @Test(arguments: ["error", "failure", "other"])
+    func noClientIsSignedInWithoutApproval(outcome: String) async throws {
+        let functions = Functions()
+        try await Host.serving(blocking: functions) { host in
+            var record = UserRecord(uid: "ada", createdAt: 0)
+            record.email = "ada@example.com"
+            let user = record
+            let runs = Mutex(0)
+            let call = SignInCall(
+                fields: try SignInRequest(json: Array("{}".utf8)),
+                origin: CallOrigin(address: "192.0.2.1", base: "http://localhost"))
+            let result: SignInResult<String> = try await host.toolkit.signIn(call, by: SignInMethod("password")) { _ in
+                let run = runs.withLock { runs -> Int in
+                    runs += 1
+                    return runs
+                }
+                if run > 1 { return .signIn(SignInCandidate(user: user, isNew: true, provider: "password")) }
+                switch outcome {
+                case "error": throw IdentityToolkitError("INVALID_OOB_CODE")
+                case "failure": return .failure(IdentityToolkitError("INVALID_CODE"))
+                default: return .other("later")
+                }
+            }
+            guard case .signedIn(let signedIn) = result else {
+                Issue.record("not signed in")
+                return
+            }
+            #expect(signedIn.user.uid == "ada")
+            #expect(functions.takeAsked() == ["beforeCreate ada@example.com", "beforeSignIn ada@example.com"])
+        }
+    }
+
     @Test func ordinaryChangesAskNoFunction() async throws {
         let functions = Functions()
         try await Host.serving(blocking: functions) { host in

@@ -1,3 +1,4 @@
+import DocumentModel
 import StrictJSON
 import UserStore
 
@@ -42,16 +43,16 @@ extension IdentityToolkit {
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
     ) async throws -> SignInResult<Other> {
         guard blocking.has(.beforeCreate) || blocking.has(.beforeSignIn) else {
-            return try await commit(call, nil, propose).get()
+            return try await commit(call, .notNeeded, propose).get()
         }
         for _ in 0..<Self.maxPreviews {
-            guard let preview = try await preview(propose) else {
-                // Nothing to ask for: the commit decides on the error, and counts it.
-                return try await commit(call, nil, propose).get()
+            // If there is nothing to ask for, the commit decides on the error, and counts it.
+            var consent = Consent.missing
+            if let preview = try await preview(propose) {
+                consent = .given(try await ask(for: preview, by: method, call))
             }
-            let approval = try await ask(for: preview, by: method, call)
             do {
-                return try await commit(call, approval, propose).get()
+                return try await commit(call, consent, propose).get()
             } catch is OutdatedApproval {
                 continue
             }
@@ -70,12 +71,20 @@ extension IdentityToolkit {
     }
 
     /// The sign-in that would happen now; nil if none would.
+    ///
+    /// - Throws: `DocumentError` if the store can't be read.
     private func preview<Other>(
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
     ) async throws -> SignInCandidate? {
-        let proposal = try? await users.preview { try self.proposal(propose, in: $0) }
-        guard case .signIn(let candidate)? = proposal, !candidate.user.isDisabled else { return nil }
-        return candidate
+        do {
+            let proposal = try await users.preview { try self.proposal(propose, in: $0) }
+            guard case .signIn(let candidate) = proposal, !candidate.user.isDisabled else { return nil }
+            return candidate
+        } catch let error as DocumentError {
+            throw error
+        } catch {
+            return nil
+        }
     }
 
     private func ask(
@@ -126,11 +135,19 @@ extension IdentityToolkit {
         }
     }
 
+    private enum Consent: Sendable {
+        /// There are no functions.
+        case notNeeded
+        /// They weren't asked, since no client would have been signed in.
+        case missing
+        case given(Approval)
+    }
+
     /// Something else happens than was approved.
     private struct OutdatedApproval: Error {}
 
     private func commit<Other: Sendable>(
-        _ call: SignInCall, _ approval: Approval?,
+        _ call: SignInCall, _ consent: Consent,
         _ propose: @escaping @Sendable (UserTransaction) throws -> SignInProposal<Other>
     ) async throws -> Result<SignInResult<Other>, IdentityToolkitError> {
         try await users.commit(in: call.context) { transaction in
@@ -138,7 +155,11 @@ extension IdentityToolkit {
             case .other(let other): return .success(.other(other))
             case .failure(let error): return .failure(error)
             case .signIn(var candidate):
-                if let approval {
+                switch consent {
+                case .notNeeded: break
+                // A disabled user is refused without them.
+                case .missing: guard candidate.user.isDisabled else { throw OutdatedApproval() }
+                case .given(let approval):
                     guard approval.covers(candidate) else { throw OutdatedApproval() }
                     for changes in approval.changes {
                         changes.apply(to: &candidate.user)

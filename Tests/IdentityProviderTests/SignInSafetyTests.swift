@@ -101,6 +101,69 @@ import UserStore
         }
     }
 
+    /// The code of a session, from the list of development.
+    private func phoneCode(_ host: SignInHost, _ session: String) async throws -> String {
+        let listed = try await host.send(
+            "/emulator/v1/projects/\(SignInHost.project)/verificationCodes", method: .get)
+        let found = try listed.body["verificationCodes"]?.elements().first { $0["sessionInfo"]?.text == session }
+        return try #require(found?["code"]?.text)
+    }
+
+    @Test func phoneCodesAreNotLookedAtDuringAPause() async throws {
+        let clock = ManualClock.atIssue()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 3
+        try await SignInHost.serving(configuration: configuration, now: clock.wall) { [tooMany] host throws in
+            let sent = try await host.account("sendVerificationCode", #"{"phoneNumber":"+4915112345678"}"#)
+            let session = try #require(sent.body["sessionInfo"]?.text)
+            let code = try await phoneCode(host, session)
+            func enter(_ code: String) async throws -> String? {
+                try await host.account(
+                    "signInWithPhoneNumber", #"{"sessionInfo":"\#(session)","code":"\#(code)"}"#
+                ).body.errorMessage
+            }
+            let wrong = code == "000000" ? "111111" : "000000"
+            for _ in 0..<3 { #expect(try await enter(wrong) == "INVALID_CODE") }
+            #expect(try await enter(code) == tooMany)
+            clock.advance(by: .seconds(1))
+            #expect(try await enter(code) == nil)
+        }
+    }
+
+    /// Otherwise guesses of a second factor would count as those of a phone number.
+    @Test func theCodeOfASecondFactorIsGoodForNothingElse() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let factors = #"{"enrollments":[{"mfaEnrollmentId":"f","phoneInfo":"+4915112345678"}]}"#
+            let enrolled = try await host.admin(
+                "update", #"{"localId":"\#(user.uid)","emailVerified":true,"mfa":\#(factors)}"#)
+            #expect(enrolled.status == 200)
+            let signedIn = try await host.signIn("ada@example.com", "right-one")
+            let pending = try #require(signedIn.body["mfaPendingCredential"]?.text)
+            func factor(_ operation: String, _ fields: String) async throws -> SignInHost.Answer {
+                try await host.send(
+                    "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:\(operation)?key=k",
+                    json: #"{"mfaPendingCredential":"\#(pending)",\#(fields)}"#)
+            }
+            func finish(_ session: String, _ code: String) async throws -> SignInHost.Answer {
+                try await factor(
+                    "finalize", #""phoneVerificationInfo":{"sessionInfo":"\#(session)","code":"\#(code)"}"#)
+            }
+            let started = try await factor("start", #""mfaEnrollmentId":"f","phoneSignInInfo":{}"#)
+            let session = try #require(started.body["phoneResponseInfo"]?["sessionInfo"]?.text)
+            let code = try await phoneCode(host, session)
+            let other = try await host.account(
+                "signInWithPhoneNumber",
+                #"{"idToken":"\#(user.idToken)","sessionInfo":"\#(session)","code":"\#(code)"}"#)
+            #expect(other.body.errorMessage == "INVALID_SESSION_INFO")
+            let sent = try await host.account("sendVerificationCode", #"{"phoneNumber":"+4915112345678"}"#)
+            let ofSignIn = try #require(sent.body["sessionInfo"]?.text)
+            let answer = try await finish(ofSignIn, phoneCode(host, ofSignIn))
+            #expect(answer.body.errorMessage == "INVALID_SESSION_INFO")
+            #expect(try await finish(session, code).status == 200)
+        }
+    }
+
     // MARK: Hiding accounts
 
     @Test func answersHideAccountsWhereTheOptionAsksSo() async throws {

@@ -84,7 +84,9 @@ import Testing
 
     @Test(arguments: [
         OneTimeCode.Purpose.mail(MailAction(.passwordReset, email: "ada@example.com", uid: "ada")),
-        .phone(PhoneChallenge(phoneNumber: "+441", proof: [1], failures: 2, code: "123456")), .phoneProof("+441"),
+        .phone(PhoneChallenge(phoneNumber: "+441", for: .signIn, proof: [1], failures: 2, code: "123456")),
+        .phone(PhoneChallenge(phoneNumber: "+441", for: .enrollment(uid: "ada"), proof: [1])),
+        .phone(PhoneChallenge(phoneNumber: "+441", for: .secondFactor(uid: "ada"), proof: [1])), .phoneProof("+441"),
         .secondFactor(SignInSession(uid: "ada", provider: "password", signedInAt: 3)),
         .authenticator(uid: "ada", secret: [4]),
     ]) func everyFieldOfACodeSurvivesStoring(purpose: OneTimeCode.Purpose) throws {
@@ -92,6 +94,20 @@ import Testing
             let code = OneTimeCode(purpose, createdAt: 5, expires: 6, text: "x", signInGeneration: generation)
             #expect(try OneTimeCode(stored: code.stored) == code)
         }
+    }
+
+    @Test func aPhonesCodeOfAnEarlierVersionIsForSignIns() throws {
+        var writer = ByteWriter(reservingCapacity: 64)
+        writer.write(signed: 5)
+        writer.write(signed: 6)
+        writer.write(byte: 0)
+        writer.write(byte: 1)
+        writer.write("+441")
+        writer.write(blob: [1])
+        writer.write(byte: 2)
+        writer.write(byte: 0)
+        let challenge = PhoneChallenge(phoneNumber: "+441", for: .signIn, proof: [1], failures: 2)
+        #expect(try OneTimeCode(stored: writer.bytes) == OneTimeCode(.phone(challenge), createdAt: 5, expires: 6))
     }
 
     @Test(arguments: EngineKind.allCases) func aUserIsFoundByEachOfItsIDs(kind: EngineKind) async throws {

@@ -3,15 +3,15 @@ import UserStore
 
 extension IdentityToolkit {
     private static let maxPhoneFailures = 5
+    private static let unsupportedFirstFactor = IdentityToolkitError(
+        "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
 
     /// Sends a code by text message.
     func sendVerificationCode(_ call: SignInCall) async throws -> JSONObject {
         let number = try require(call["phoneNumber"].flatMap { Contact.phoneNumber($0) }, Contact.invalidNumber)
-        let session = try await sendCode(to: number, for: call) { transaction in
+        let session = try await sendCode(to: number, for: .signIn, call) { transaction in
             let known = try transaction.user(phoneNumber: number)
-            try require(
-                known?.secondFactors.isEmpty ?? true,
-                "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+            guard known?.secondFactors.isEmpty ?? true else { throw Self.unsupportedFirstFactor }
         }
         return ["sessionInfo": .string(session)]
     }
@@ -21,7 +21,8 @@ extension IdentityToolkit {
     /// - Parameter check: throws if the number may not be used.
     /// - Returns: the session.
     func sendCode(
-        to number: String, for call: SignInCall, _ check: @escaping @Sendable (UserTransaction) throws -> Void
+        to number: String, for use: PhoneChallenge.Use, _ call: SignInCall,
+        _ check: @escaping @Sendable (UserTransaction) throws -> Void
     ) async throws -> String {
         try require(
             codes.takesTexts,
@@ -49,7 +50,7 @@ extension IdentityToolkit {
                 }
             }
             let challenge = PhoneChallenge(
-                phoneNumber: number, proof: Self.proof(session, code), code: isDevelopment ? code : nil)
+                phoneNumber: number, for: use, proof: Self.proof(session, code), code: isDevelopment ? code : nil)
             transaction.insert(
                 OneTimeCode(
                     .phone(challenge), createdAt: transaction.milliseconds, expires: expires,
@@ -63,19 +64,22 @@ extension IdentityToolkit {
     /// Checks the code of a text message, and uses it up.
     ///
     /// - Returns: the phone number, or a failure that is counted: the commit must be kept.
+    /// - Throws: an ``IdentityToolkitError`` if the code was sent for another use, or during a pause.
     func verifyPhone(
-        _ session: String, _ code: String, from origin: CallOrigin, in transaction: UserTransaction
+        _ session: String, _ code: String, for use: PhoneChallenge.Use, from origin: CallOrigin,
+        in transaction: UserTransaction
     ) throws -> Result<String, IdentityToolkitError> {
         let hash = Secrets.hash(session)
-        guard var stored = try transaction.code(hash), case .phone(var challenge) = stored.purpose else {
-            throw IdentityToolkitError("INVALID_SESSION_INFO")
-        }
+        guard var stored = try transaction.code(hash), case .phone(var challenge) = stored.purpose,
+            challenge.use == use
+        else { throw IdentityToolkitError("INVALID_SESSION_INFO") }
         guard stored.expires > transaction.seconds else {
             throw IdentityToolkitError("SESSION_EXPIRED : The code has expired; request another one.")
         }
+        let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
+        try attempts.check(subject, in: transaction, now: transaction.seconds)
         guard challenge.proof == Self.proof(session, code) else {
             challenge.failures += 1
-            let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
             try attempts.fail([subject], in: transaction)
             stored.purpose = .phone(challenge)
             if challenge.failures >= Self.maxPhoneFailures {
@@ -86,7 +90,6 @@ extension IdentityToolkit {
             return .failure(IdentityToolkitError("INVALID_CODE"))
         }
         transaction.delete(stored, hash: hash)
-        let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
         try attempts.succeed([subject], in: transaction)
         return .success(challenge.phoneNumber)
     }
@@ -115,7 +118,9 @@ extension IdentityToolkit {
             if let proof {
                 verified = try provenNumber(proof, number ?? "", in: transaction)
             } else {
-                switch try verifyPhone(session ?? "", code ?? "", from: call.origin, in: transaction) {
+                switch try verifyPhone(
+                    session ?? "", code ?? "", for: .signIn, from: call.origin, in: transaction)
+                {
                 case .success(let number): verified = number
                 case .failure(let error): return .failure(error)
                 }
@@ -127,9 +132,8 @@ extension IdentityToolkit {
                 return .other(NumberProof(text: insertProof(of: verified, in: transaction), number: verified))
             }
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
-            try require(
-                user.secondFactors.isEmpty,
-                "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+            // The code is used up.
+            guard user.secondFactors.isEmpty else { return .failure(Self.unsupportedFirstFactor) }
             try require(!user.isDisabled, "USER_DISABLED")
             user.phoneNumber = verified
             return .signIn(SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "phone"))

@@ -17,7 +17,7 @@ extension IdentityToolkit {
         let given = info["phoneNumber"]
         try await users.read { _ = try enrollingUser(caller, in: $0) }
         let number = try require(given.flatMap { Contact.phoneNumber($0) }, Contact.invalidNumber)
-        let session = try await sendCode(to: number, for: call) { transaction in
+        let session = try await sendCode(to: number, for: .enrollment(uid: caller.uid), call) { transaction in
             let user = try enrollingUser(caller, in: transaction)
             try require(!user.secondFactors.contains { $0.phoneNumber == number }, Self.exists)
         }
@@ -73,7 +73,9 @@ extension IdentityToolkit {
     ) throws -> Result<SecondFactor.Kind, IdentityToolkitError> {
         switch proof {
         case .phone(let session, let code):
-            return try verifyPhone(session, code, from: origin, in: transaction).flatMap { number in
+            let verified = try verifyPhone(
+                session, code, for: .enrollment(uid: user.uid), from: origin, in: transaction)
+            return verified.flatMap { number in
                 user.secondFactors.contains { $0.phoneNumber == number }
                     ? .failure(IdentityToolkitError(Self.exists)) : .success(.phone(number))
             }
@@ -150,12 +152,12 @@ extension IdentityToolkit {
             "MISSING_MFA_PENDING_CREDENTIAL : Request does not have MFA pending credential.")
         let id = try require(
             call["mfaEnrollmentId"], "MISSING_MFA_ENROLLMENT_ID : No second factor identifier is provided.")
-        let number = try await users.read { users in
+        let (uid, number) = try await users.read { users in
             let (_, _, user) = try pendingSignIn(credential, in: users, now: now())
             let factor = try require(user.secondFactors.first { $0.id == id }, "MFA_ENROLLMENT_NOT_FOUND")
-            return try require(factor.phoneNumber, "INVALID_ARGUMENT : MFA provider not supported!")
+            return (user.uid, try require(factor.phoneNumber, "INVALID_ARGUMENT : MFA provider not supported!"))
         }
-        let session = try await sendCode(to: number, for: call) { transaction in
+        let session = try await sendCode(to: number, for: .secondFactor(uid: uid), call) { transaction in
             _ = try pendingSignIn(credential, in: transaction, now: transaction.seconds)
         }
         return ["phoneResponseInfo": ["sessionInfo": .string(session)]]
@@ -199,7 +201,9 @@ extension IdentityToolkit {
     ) throws -> Result<(UserRecord, SecondFactor), IdentityToolkitError> {
         switch proof {
         case .phone(let session, let code):
-            return try verifyPhone(session, code, from: origin, in: transaction).flatMap { number in
+            let verified = try verifyPhone(
+                session, code, for: .secondFactor(uid: user.uid), from: origin, in: transaction)
+            return verified.flatMap { number in
                 guard let factor = user.secondFactors.first(where: { $0.phoneNumber == number }) else {
                     return .failure(IdentityToolkitError("MFA_ENROLLMENT_NOT_FOUND"))
                 }

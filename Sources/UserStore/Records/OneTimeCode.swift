@@ -66,15 +66,27 @@ package struct MailAction: Hashable, Sendable {
 
 /// A code of six digits that was sent to a phone.
 package struct PhoneChallenge: Hashable, Sendable {
+    /// What the code proves, and nothing else: guesses count where they help.
+    package enum Use: Hashable, Sendable {
+        /// A phone number to sign in with, or to link.
+        case signIn
+        /// The phone of a new second factor.
+        case enrollment(uid: String)
+        /// A second factor.
+        case secondFactor(uid: String)
+    }
+
     package var phoneNumber: String
+    package var use: Use
     /// A hash of the session's text and the code, so that neither can be found from what is stored.
     package var proof: [UInt8]
     package var failures: Int
     /// The code itself, in development, which lists it; else nil.
     package var code: String?
 
-    package init(phoneNumber: String, proof: [UInt8], failures: Int = 0, code: String? = nil) {
+    package init(phoneNumber: String, for use: Use, proof: [UInt8], failures: Int = 0, code: String? = nil) {
         self.phoneNumber = phoneNumber
+        self.use = use
         self.proof = proof
         self.failures = failures
         self.code = code
@@ -89,10 +101,14 @@ extension OneTimeCode {
         text = try reader.text()
         switch try reader.byte() {
         case 0: purpose = .mail(try MailAction(from: &reader))
-        case 1: purpose = .phone(try PhoneChallenge(from: &reader))
+        // Of earlier versions, which didn't tell uses apart.
+        case 1: purpose = .phone(try PhoneChallenge(from: &reader, for: .signIn))
         case 2: purpose = .phoneProof(try reader.string())
         case 3: purpose = .secondFactor(try SignInSession(from: &reader))
         case 4: purpose = .authenticator(uid: try reader.string(), secret: try reader.blob())
+        case 5:
+            let use = try PhoneChallenge.Use(from: &reader)
+            purpose = .phone(try PhoneChallenge(from: &reader, for: use))
         case let kind: throw DecodingFailure("there is no code of kind \(kind)")
         }
         // Codes of earlier versions have none.
@@ -110,7 +126,8 @@ extension OneTimeCode {
             writer.write(byte: 0)
             action.write(to: &writer)
         case .phone(let challenge):
-            writer.write(byte: 1)
+            writer.write(byte: 5)
+            challenge.use.write(to: &writer)
             challenge.write(to: &writer)
         case .phoneProof(let number):
             writer.write(byte: 2)
@@ -146,8 +163,32 @@ extension MailAction {
     }
 }
 
-extension PhoneChallenge {
+extension PhoneChallenge.Use {
     fileprivate init(from reader: inout ByteReader) throws(DecodingFailure) {
+        switch try reader.byte() {
+        case 0: self = .signIn
+        case 1: self = .enrollment(uid: try reader.string())
+        case 2: self = .secondFactor(uid: try reader.string())
+        case let number: throw DecodingFailure("a code of a phone has no use \(number)")
+        }
+    }
+
+    fileprivate func write(to writer: inout ByteWriter) {
+        switch self {
+        case .signIn: writer.write(byte: 0)
+        case .enrollment(let uid):
+            writer.write(byte: 1)
+            writer.write(uid)
+        case .secondFactor(let uid):
+            writer.write(byte: 2)
+            writer.write(uid)
+        }
+    }
+}
+
+extension PhoneChallenge {
+    fileprivate init(from reader: inout ByteReader, for use: Use) throws(DecodingFailure) {
+        self.use = use
         phoneNumber = try reader.string()
         proof = try reader.blob()
         failures = Int(try reader.byte())

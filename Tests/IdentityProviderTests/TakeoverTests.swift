@@ -198,6 +198,46 @@ import TokenVerification
         }
     }
 
+    /// A thief may change the address, add a second factor, and change the address again.
+    @Test func eachCodeForALostAddressEndsTheSecondFactorsOfWhoTookIt() async throws {
+        let clock = ManualClock.atIssue()
+        try await Host.serving(now: clock.wall) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(user.uid)","emailVerified":true}"#)
+            func enroll(_ id: String) async throws {
+                let uid = user.uid
+                try await host.users.commit { transaction in
+                    guard var known = try transaction.user(uid) else { return }
+                    known.secondFactors.append(
+                        SecondFactor(
+                            id: id, displayName: nil, enrolledAt: transaction.milliseconds,
+                            kind: .authenticator(secret: [1], lastPeriod: 0)))
+                    try transaction.update(known)
+                }
+                clock.advance(by: .seconds(10))
+            }
+            func move(_ idToken: String, from old: String, to new: String) async throws {
+                try await ask(host, "VERIFY_AND_CHANGE_EMAIL", #""idToken":"\#(idToken)","newEmail":"\#(new)""#)
+                let change = try await code(host, old, "VERIFY_AND_CHANGE_EMAIL")
+                #expect(try await host.account("update", #"{"oobCode":"\#(change)"}"#).status == 200)
+                clock.advance(by: .seconds(10))
+            }
+            try await enroll("own")
+            try await move(user.idToken, from: "ada@example.com", to: "eve@example.com")
+            // The thief's sign-in with the second factor is left out.
+            let entered = try await host.account(
+                "signInWithCustomToken", #"{"token":"{\"uid\":\"\#(user.uid)\"}"}"#)
+            try await enroll("thief")
+            try await move(
+                try #require(entered.body["idToken"]?.text), from: "eve@example.com", to: "eve2@example.com")
+            let undo = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            #expect(try await host.account("update", #"{"oobCode":"\#(undo)"}"#).status == 200)
+            let restored = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(restored.email == "ada@example.com")
+            #expect(restored.secondFactors.map(\.id) == ["own"])
+        }
+    }
+
     /// An admin gives an account that a thief has prepared, or changed, to its owner.
     @Test(arguments: [#""email":"ada@example.com""#, #""deleteAttribute":["EMAIL"]"#])
     func whatAnAdminTookAwayCannotBeRestored(change: String) async throws {

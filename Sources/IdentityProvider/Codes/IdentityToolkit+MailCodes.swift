@@ -287,9 +287,11 @@ extension IdentityToolkit {
             case .verifyAndChangeEmail:
                 user.replaceEmail(by: action.newEmail, isVerified: true, at: transaction.milliseconds)
             case .recoverEmail:
-                // Who has changed the address may know the password, and have added ways to sign in since.
+                // Who has changed the address may know the password, and have added ways to sign in since. A later change
+                // has sent a later code.
                 try handOver(&user, in: transaction)
-                user.secondFactors.removeAll { $0.enrolledAt >= stored.createdAt }
+                let lostAt = old.recoverySince ?? stored.createdAt
+                user.secondFactors.removeAll { $0.enrolledAt >= lostAt }
                 user.email = action.email
                 user.isEmailVerified = true
             }

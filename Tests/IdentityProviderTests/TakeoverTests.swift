@@ -1,3 +1,4 @@
+import CommitPipeline
 import HTTPTypes
 import HostTesting
 import HummingbirdTesting
@@ -195,6 +196,35 @@ import TokenVerification
             #expect(try await host.account("update", #"{"oobCode":"\#(undo)"}"#).status == 200)
             let restored = try #require(try await host.users.read { try $0.user(user.uid) })
             #expect(restored.email == "ada@example.com" && restored.recoveryEmail == nil)
+        }
+    }
+
+    /// A thief may change the address, and sign up with the one that was lost.
+    @Test func aLostAddressIsTakenFromAnAccountThatHasNotVerifiedIt() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)","email":"eve@example.com"}"#)
+            #expect(changed.status == 200)
+            let holder = try await host.signUp("ada@example.com", "evil-123")
+            let undo = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            let json = #"{"localId":"\#(holder.uid)","emailVerified":true}"#
+            #expect(try await host.admin("update", json).status == 200)
+            let refused = try await host.account("update", #"{"oobCode":"\#(undo)"}"#)
+            #expect(refused.body.errorMessage?.hasPrefix("EMAIL_EXISTS : Another account has verified") == true)
+            let page = try await host.send(
+                "/emulator/action?mode=recoverEmail&oobCode=\(undo)&apiKey=k", method: .get)
+            #expect(page.status == 400)
+            _ = try await host.admin("update", json.replacing("true", with: "false"))
+            #expect(try await host.account("update", #"{"oobCode":"\#(undo)"}"#).status == 200)
+            let restored = try #require(try await host.users.read { try $0.user(email: "ada@example.com") })
+            #expect(restored.uid == user.uid && restored.isEmailVerified)
+            let other = try #require(try await host.users.read { try $0.user(holder.uid) })
+            #expect(other.email == nil && other.password == nil)
+            #expect(try await host.refresh(holder.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.signIn("ada@example.com", "evil-123").status == 400)
+            var problems: [String] = []
+            _ = try host.pipeline.check(report: { problems.append($0) }, progress: { _ in })
+            #expect(problems == [])
         }
     }
 

@@ -25,6 +25,16 @@ extension IdentityToolkit {
         return action
     }
 
+    /// Takes a lost address from another account that has it by now, without having verified it: the code has gone to the
+    /// address, so that its owner is who restores it.
+    func takeBack(_ email: String, for user: UserRecord, in transaction: UserTransaction) throws {
+        guard var holder = try transaction.user(email: email), holder.uid != user.uid else { return }
+        guard !holder.isEmailVerified else { throw IdentityToolkitError.lostAddressIsVerified }
+        (holder.email, holder.password, holder.usesEmailLink) = (nil, nil, false)
+        try endSignIns(of: &holder, in: transaction)
+        try transaction.update(holder)
+    }
+
     /// Call once the code is stored.
     func announceRecovery(_ action: MailAction?, code: String, origin: CallOrigin) {
         guard let action else { return }

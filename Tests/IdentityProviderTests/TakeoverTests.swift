@@ -268,6 +268,30 @@ import TokenVerification
         }
     }
 
+    /// Whoever takes the address of a verified account away could prepare it, with a second factor, for another's address.
+    @Test func anAccountWithSecondFactorsTakesNoUnverifiedAddress() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("evil@example.com", "attacker-1")
+            let factors = #"{"enrollments":[{"mfaEnrollmentId":"f","phoneInfo":"+4915112345678"}]}"#
+            let enrolled = try await host.admin(
+                "update", #"{"localId":"\#(user.uid)","emailVerified":true,"mfa":\#(factors)}"#)
+            #expect(enrolled.status == 200)
+            let token = #""idToken":"\#(user.idToken)""#
+            #expect(try await host.account("update", #"{\#(token),"deleteAttribute":["EMAIL"]}"#).status == 200)
+            let claims = #"{"sub":"attacker","email":"victim@example.com","email_verified":false}"#
+            let linked = try await enter(
+                host, "providerId=google.com&id_token=" + PercentEncoding.encoded(claims), idToken: user.idToken)
+            #expect(linked.status == 200)
+            let known = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(known.email == nil && known.identities.map(\.rawID) == ["attacker"])
+            #expect(try await host.signUp("victim@example.com", "owner-12").uid != user.uid)
+            // A verified one is the user's own.
+            let own = try await enter(host, google("own", "own@example.com"), idToken: user.idToken)
+            #expect(own.status == 200)
+            #expect(try await host.users.read { try $0.user(user.uid)?.email } == "own@example.com")
+        }
+    }
+
     /// An admin gives an account that a thief has prepared, or changed, to its owner.
     @Test(arguments: [#""email":"ada@example.com""#, #""deleteAttribute":["EMAIL"]"#])
     func whatAnAdminTookAwayCannotBeRestored(change: String) async throws {

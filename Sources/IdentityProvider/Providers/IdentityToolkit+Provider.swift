@@ -105,7 +105,8 @@ extension IdentityToolkit {
             if let other = try transaction.user(email: email), other.uid != user.uid {
                 throw LinkRefusal(message: "EMAIL_EXISTS")
             }
-            if user.email == nil {
+            // With second factors, an address would be out of its owner's reach: they stay when the owner comes.
+            if user.email == nil, profile.isEmailVerified || user.secondFactors.isEmpty {
                 user.email = email
                 user.isEmailVerified = profile.isEmailVerified
             }

@@ -192,6 +192,47 @@ import UserStore
         }
     }
 
+    /// Sign-ups in progress count as failed attempts.
+    @Test func manySignUpsAtOnceTellOfNoMoreAccountsThanOneAfterTheOther() async throws {
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = true
+        configuration.attemptsPerAddress = 5
+        try await SignInHost.serving(policy: .production, configuration: configuration) { [tooMany] host throws in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            func ask() async throws -> String? {
+                try await host.account("signUp", #"{"email":"ada@example.com","password":"guess-1"}"#).body.errorMessage
+            }
+            let attempts = host.toolkit.attempts
+            let address = try #require(attempts.subject(address: "192.0.2.1"))
+            try await host.users.read { users in
+                for _ in 0..<5 { try attempts.begin([address], in: users, now: TestIssuer.start) }
+            }
+            #expect(try await ask() == tooMany)
+            for _ in 0..<5 { attempts.end([address]) }
+            for _ in 0..<5 { #expect(try await ask() == "EMAIL_EXISTS") }
+            #expect(try await ask() == tooMany)
+        }
+    }
+
+    /// Nothing is created for such a caller, and so nothing limits the questions.
+    @Test func anAccountWithSecondFactorsIsToldOfNoOther() async throws {
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = true
+        try await SignInHost.serving(configuration: configuration) { host in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            let eve = try await host.signUp("eve@example.com", "right-one")
+            let factors = #"{"enrollments":[{"mfaEnrollmentId":"f","phoneInfo":"+4915112345678"}]}"#
+            let enrolled = try await host.admin(
+                "update", #"{"localId":"\#(eve.uid)","emailVerified":true,"mfa":\#(factors)}"#)
+            #expect(enrolled.status == 200)
+            for email in ["ada@example.com", "free@example.com"] {
+                let answer = try await host.account(
+                    "signUp", #"{"idToken":"\#(eve.idToken)","email":"\#(email)","password":"right-one"}"#)
+                #expect(answer.body.errorMessage == IdentityToolkit.unverifiedChange)
+            }
+        }
+    }
+
     // MARK: Refresh tokens
 
     @Test func aTokenThatWasCopiedEndsTheSignIn() async throws {

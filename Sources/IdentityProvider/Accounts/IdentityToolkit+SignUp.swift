@@ -33,15 +33,24 @@ extension IdentityToolkit {
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         let address = attempts.subject(address: call.origin.address)
         // A password is hashed only if it can be used.
-        let (exists, isCounted) = try await users.read { users in
-            if let caller { _ = try self.user(of: caller, in: users) }
-            let isHidden = try self.settings(users).hidesAccounts
-            if isHidden, let address { try attempts.check(address, in: users, now: now()) }
-            return (try users.user(email: email) != nil, isHidden)
-        }
-        if exists {
+        let (exists, subjects) = try await users.read { users in
+            // Before anything depends on whether the address has an account.
+            if let caller {
+                try require(try self.user(of: caller, in: users).secondFactors.isEmpty, Self.unverifiedChange)
+            }
             // A sign-up can't hide it; but one address can't ask for many.
-            if isCounted, let address { try await users.commit { try attempts.fail([address], in: $0) } }
+            let subjects = try self.settings(users).hidesAccounts ? [address].compactMap { $0 } : []
+            try attempts.begin(subjects, in: users, now: now())
+            do {
+                return (try users.user(email: email) != nil, subjects)
+            } catch {
+                attempts.end(subjects)
+                throw error
+            }
+        }
+        defer { attempts.end(subjects) }
+        if exists {
+            if !subjects.isEmpty { try await users.commit { try attempts.fail(subjects, in: $0) } }
             throw IdentityToolkitError("EMAIL_EXISTS")
         }
         let hash = try await passwords.hash(password, for: call.origin.address)
@@ -52,8 +61,8 @@ extension IdentityToolkit {
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
-            try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
             try require(user.secondFactors.isEmpty, Self.unverifiedChange)
+            try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
             let old = user
             user.replaceEmail(by: email, at: transaction.milliseconds)
             let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)

@@ -17,12 +17,18 @@ package struct TLSFiles: Hashable, Sendable {
     struct Content: Equatable {
         var certificate: Data?
         var key: Data?
+        /// Whether every user can read the key. It is a part, so that a change of the permissions is a change.
+        var isKeyOpen: Bool
     }
 
     /// More than any certificate with its chain has.
     private static let maxBytes = 1 << 20
 
-    func read() -> Content { Content(certificate: Self.read(certificate), key: Self.read(key)) }
+    func read() -> Content {
+        Content(
+            certificate: Self.read(certificate), key: Self.read(key),
+            isKeyOpen: FileStatus(key)?.isOpenToEveryone ?? false)
+    }
 
     /// - Returns: nil if the file can't be read.
     private static func read(_ path: String) -> Data? {
@@ -48,7 +54,7 @@ package struct TLSFiles: Hashable, Sendable {
                 .certificate,
                 "\(certificate) has no certificate in PEM; it must begin with -----BEGIN CERTIFICATE-----")
         }
-        if let status = FileStatus(key), status.isOpenToEveryone {
+        guard !content.isKeyOpen else {
             throw TLSFilesError(.key, "\(key) is readable by every user of this machine; run: chmod 600 \(key)")
         }
         guard let key = try? NIOSSLPrivateKey(bytes: Array(keyBytes), format: .pem) else {

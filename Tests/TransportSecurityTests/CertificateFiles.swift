@@ -20,7 +20,9 @@ struct CertificateFiles: Sendable {
     }
 
     /// Replaces the files, or one of them.
-    func write(name: String, days: Int = 90, certificate: Bool = true, key: Bool = true) throws {
+    func write(
+        name: String, days: Int = 90, certificate: Bool = true, key: Bool = true, keyMode: Int = 0o600
+    ) throws {
         let pair = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(name) }
         let made = try Certificate(
@@ -31,11 +33,15 @@ struct CertificateFiles: Sendable {
             extensions: try .init { SubjectAlternativeNames([.dnsName("\(name).test"), .dnsName("*.\(name).test")]) },
             issuerPrivateKey: .init(pair))
         if certificate { try directory.write("cert.pem", try made.serializeAsPEM().pemString) }
-        if key { try writeKey(pair.pemRepresentation) }
+        if key { try writeKey(pair.pemRepresentation, mode: keyMode) }
     }
 
     func writeKey(_ text: String, mode: Int = 0o600) throws {
         try directory.write("key.pem", text)
+        try setKeyMode(mode)
+    }
+
+    func setKeyMode(_ mode: Int) throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.key)
     }
 }

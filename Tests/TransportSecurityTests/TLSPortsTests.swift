@@ -81,6 +81,23 @@ import Testing
         try await running.value
     }
 
+    /// Its content is the same after that.
+    @Test func aKeyThatIsClosedToOthersIsLoaded() async throws {
+        let ports = try ports()
+        let running = Task { try await ports.run() }
+        await look(1)
+        try made.write(name: "second", keyMode: 0o644)
+        await look(4)
+        #expect(try await TLSPair(ports, .http1).names.first == "first.test")
+        #expect(log.all.count == 1 && log.all.first?.contains("run: chmod 600 \(made.files.key)") == true)
+        try made.setKeyMode(0o600)
+        await look(2)
+        #expect(try await TLSPair(ports, .http1).names.first == "second.test")
+        #expect(log.all.count == 2)
+        running.cancel()
+        try await running.value
+    }
+
     @Test(arguments: [
         (-1, "the certificate has expired: clients refuse it"), (3, "the certificate expires soon"), (8, nil),
     ])

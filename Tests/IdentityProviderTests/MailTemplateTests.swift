@@ -51,6 +51,12 @@ import UserStore
         #expect(
             english.html
                 == "<p title='&lt;b&gt;&#39;Ada&#39;  Bcc: x'>https://auth.example.com/?a=1&amp;b=2</p>")
+        // Each of these ends a line.
+        for end in ["\n", "\u{b}", "\u{c}", "\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+            let filled = mail("en", name: "Ada\(end)Bcc: x")
+            #expect(filled.text == "Hi Ada Bcc: x,\nhttps://auth.example.com/?a=1&b=2\n")
+            #expect(filled.html?.contains(where: \.isNewline) == false)
+        }
         #expect(mail("de").text == "100% https://auth.example.com/?a=1&b=2")
         #expect(mail("de").html == nil)
         #expect(mail("de-AT").subject == "Zurücksetzen")

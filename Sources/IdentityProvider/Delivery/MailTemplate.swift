@@ -33,10 +33,11 @@ struct MailTemplate: Hashable, Sendable {
 
     func filled(_ values: [MailPlaceholder: String]) -> Filled {
         // A name with line breaks can't add lines to a mail.
+        let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
         let values = values.mapValues { value in
             String(
                 String.UnicodeScalarView(
-                    value.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+                    value.unicodeScalars.map { breaks.contains($0.properties.generalCategory) ? " " : $0 }))
         }
         func fill(_ pieces: [Piece], _ form: (String) -> String = { $0 }) -> String {
             pieces.map { piece in

@@ -9,6 +9,7 @@ final class EventStream {
     private let connection: GatewayHandler
     private let loop: any EventLoop
     private var hasBegun = false
+    private var hasStopped = false
     private var isEventOpen = false
     private var hasSentSinceBeat = false
     private var beat: RepeatedTask?
@@ -25,7 +26,8 @@ final class EventStream {
         var headers = headers
         headers.add(name: "Cache-Control", value: "no-cache")
         connection.sendHead(.ok, headers)
-        guard let heartbeat else { return }
+        // The client may have left while the head was written.
+        guard let heartbeat, !hasStopped else { return }
         let interval = TimeAmount.seconds(Int64(heartbeat))
         let this = NIOLoopBound(WeakReference(self), eventLoop: loop)
         beat = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in this.value.target?.showLife() }
@@ -69,7 +71,9 @@ final class EventStream {
         AnswerPart(opening: key.opening(isEventOpen: isEventOpen), content: json, closing: "}\n\n")
     }
 
+    /// Sends no more signs of life.
     func stop() {
+        hasStopped = true
         beat?.cancel()
         beat = nil
     }

@@ -1,5 +1,8 @@
 import DocumentModel
+@testable import Gateway
 import NIOCore
+import NIOEmbedded
+import NIOHTTP1
 import Testing
 import WorkerProtocol
 import Workers
@@ -50,6 +53,27 @@ import WorkerTesting
             try #require(ring.next()).end("2")
             ring.run()
             #expect(next.answer?.body == #"{"result":2}"#)
+        }
+    }
+
+    /// Nothing would stop it any more.
+    @Test func aStreamThatIsStoppedWhileItBeginsHasNoHeartbeat() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let channel = EmbeddedChannel(loop: ring.loop)
+            let socket = WatchedSocket()
+            let connection = GatewayHandler(loop: ring.gateway)
+            try channel.pipeline.syncOperations.addHandler(socket)
+            try channel.pipeline.syncOperations.addHandler(connection)
+            let address = try SocketAddress(ipAddress: "127.0.0.1", port: 50_000)
+            channel.remoteAddress = address
+            channel.connect(to: address, promise: nil)
+            let stream = EventStream(connection: connection, loop: ring.loop)
+            socket.onWrite = { stream.stop() }
+            stream.begin(headers: [:], heartbeat: 30)
+            socket.onWrite = {}
+            ring.advance(.seconds(60))
+            #expect(socket.writes == 1)
+            channel.close(promise: nil)
         }
     }
 
@@ -170,5 +194,20 @@ import WorkerTesting
             #expect(!worker.isRunning)
             #expect(worker.end == .overdue)
         }
+    }
+}
+
+/// The end of a connection that sees what is written to it.
+private final class WatchedSocket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    var onWrite: () -> Void = {}
+    private(set) var writes = 0
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        writes += 1
+        context.write(data, promise: promise)
+        onWrite()
     }
 }

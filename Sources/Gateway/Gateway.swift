@@ -33,6 +33,8 @@ package final class Gateway: Service {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // A connection that pauses has read no more than that. Most requests are read at once anyway.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {

@@ -104,7 +104,15 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             isPaused = true
             _ = context.channel.setOption(.autoRead, value: false)
         }
+        if waiting.count > Self.maxWaiting {
+            loop.logRefusal("a connection was closed: it sent too many requests ahead", of: peer, [:])
+            isClosing = true
+            close()
+        }
     }
+
+    /// What is read at once may have thousands of small requests, which take many times their bytes.
+    private static let maxWaiting = 256
 
     /// A client that doesn't read its answers gets no further ones: they would fill the host's memory.
     private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }

@@ -44,6 +44,24 @@ import WorkerTesting
         }
     }
 
+    /// A read may have thousands of requests, and each takes many times its bytes.
+    @Test func aClientThatSendsTooManyRequestsAheadIsCutOff() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let clients = try (0..<2).map { _ in try ring.connect() }
+            for (client, count) in zip(clients, [100, 3_000]) {
+                client.send(String(repeating: "GET /f HTTP/1.1\r\nHost: h\r\n\r\n", count: count))
+            }
+            #expect(clients.map(\.isClosed) == [false, true])
+            #expect(ring.log.lines("a connection was closed: it sent too many requests ahead").count == 1)
+            let invocations = [try #require(ring.next()), try #require(ring.next())]
+            #expect(invocations.map(\.cancellation) == [nil, .clientGone])
+            invocations[0].end("1")
+            ring.run()
+            #expect(clients[0].answer?.body == "1")
+            #expect(ring.next() != nil)
+        }
+    }
+
     /// Nothing is parsed after such a request, so what follows it would pile up in memory.
     @Test(arguments: [
         "GET /x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",

@@ -352,6 +352,25 @@ import Testing
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    /// A read may have thousands of requests, and each takes many times its bytes.
+    @Test func aClientThatSendsTooManyRequestsAheadIsCutOff() throws {
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        try channel.pipeline.syncOperations.addHandler(RESTConnection(loop: loop))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        // Its client takes nothing, so its requests wait.
+        channel.isWritable = false
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/a.json?ns=n", headers: ["Host": "h"])
+        for number in 1...300 where channel.isActive {
+            let part: HTTPServerRequestPart = number.isMultiple(of: 2) ? .end(nil) : .head(head)
+            try channel.writeInbound(part)
+            if number == 256 { #expect(channel.isActive) }
+        }
+        #expect(!channel.isActive)
+        #expect(loop.connectionCount == 0)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test(arguments: [(300_000, HTTPResponseStatus.ok), (400_000, .serviceUnavailable)])
     func anAnswerThatIsNotTakenCounts(bytes: Int, status: HTTPResponseStatus) throws {
         let budget = MemoryBudget(total: 1_000_000)

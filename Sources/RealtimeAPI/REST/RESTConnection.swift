@@ -121,7 +121,13 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         guard mustWait || !waiting.isEmpty else { return handle(part) }
         waiting.append(part)
         pause(true)
+        guard waiting.count > Self.maxWaiting else { return }
+        isClosing = true
+        breakOff()
     }
+
+    /// What is read at once may have thousands of small requests, which take many times their bytes.
+    private static let maxWaiting = 256
 
     private var mustWait: Bool {
         if case .answering = state { return true }

@@ -222,6 +222,44 @@ struct InvocationTests {
         #expect(!ring.loop.isBusy)
     }
 
+    /// Its record may be durable already, and would say that the work was begun.
+    @Test(arguments: [true, false]) func workWhoseClaimIsUnderWayGoesOnWhenItsClientHasLeft(isClaimed: Bool) throws {
+        let ring = InvocationRing()
+        let client = try ring.admit(key: CompletionKey(scope: "f/", key: "k", fingerprint: [1]))
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.claim(key: "k", .once), id)
+        let claim = try #require(ring.documents.next())
+        client.invocation?.clientLeft()
+        ring.run()
+        #expect(!worker.frames.contains { $0.kind == .cancel })
+        #expect(ring.documents.released == [])
+        claim.answer(isClaimed ? .claimed : .completed([2]))
+        ring.run()
+        #expect(worker.frames.last?.kind == .documentResponse)
+        if isClaimed {
+            worker.send(.settle([1]), number: 2, id)
+            ring.documents.answer(.settled)
+            ring.run()
+        }
+        worker.send(.result, id) { $0.writeString("1") }
+        #expect(client.heard == ["started"])
+        #expect(ring.documents.released == [])
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test func aClaimThatIsRefusedKeepsNothingGoing() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit(key: CompletionKey(scope: "f/", key: "k", fingerprint: [1]))
+        let worker = try #require(ring.processes.workers.first)
+        worker.send(.claim(key: "k", .once), try #require(worker.takeInvocations().first))
+        ring.documents.answer(.failed(DocumentError(.unavailable, "it is full")))
+        ring.run()
+        client.invocation?.clientLeft()
+        ring.run()
+        #expect(worker.frames.last?.kind == .cancel)
+    }
+
     @Test func aClaimOfAnEndedProcessIsReleased() throws {
         let ring = InvocationRing()
         _ = try ring.admit(key: CompletionKey(scope: "f/", key: "k", fingerprint: [1]))

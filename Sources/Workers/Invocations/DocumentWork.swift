@@ -11,10 +11,20 @@ struct DocumentWork: Equatable {
     private var transactions = 0
     /// The number of commits in progress that complete the handler's work.
     private var completions = 0
-    /// Whether the handler does work that was claimed under an idempotency key.
-    private(set) var holdsClaim = false
+    private var claim = Claim.none
     /// Whether the handler has begun to observe the Realtime Database.
     private var observes = false
+
+    /// The handler's claim to work under an idempotency key.
+    private enum Claim: Equatable {
+        case none
+        /// It is being made, and may be durable already.
+        case pending
+        case held
+    }
+
+    /// Whether the handler does work that was claimed under an idempotency key, or is about to.
+    var isClaimed: Bool { claim != .none }
 
     /// - Returns: false if too many operations are in progress.
     mutating func begin() -> Bool {
@@ -28,6 +38,9 @@ struct DocumentWork: Equatable {
 
     var isCompleting: Bool { completions > 0 }
 
+    /// A claim is performed.
+    mutating func beginClaim() { if claim == .none { claim = .pending } }
+
     mutating func end(_ result: Result) {
         pending -= 1
         if result.completion != nil { completions -= 1 }
@@ -36,7 +49,12 @@ struct DocumentWork: Equatable {
         case .ended: transactions = max(transactions - 1, 0)
         case .unchanged: break
         }
-        if let claim = result.holdsClaim { holdsClaim = claim }
+        switch result.claim {
+        case .unchanged: break
+        case .taken: claim = .held
+        case .refused: if claim == .pending { claim = .none }
+        case .settled: claim = .none
+        }
         if result.beginsObservation { observes = true }
     }
 
@@ -45,10 +63,10 @@ struct DocumentWork: Equatable {
     mutating func release() -> Bool {
         defer {
             transactions = 0
-            holdsClaim = false
+            claim = .none
             observes = false
         }
-        return transactions > 0 || pending > 0 || holdsClaim || observes
+        return transactions > 0 || pending > 0 || isClaimed || observes
     }
 
     /// The end of a commit of the handler's work as a whole.
@@ -67,9 +85,12 @@ struct DocumentWork: Equatable {
             case began, ended, unchanged
         }
 
+        enum Claim: Equatable {
+            case taken, refused, settled, unchanged
+        }
+
         var transactions = Transactions.unchanged
-        /// Nil if the operation doesn't change it.
-        var holdsClaim: Bool?
+        var claim = Claim.unchanged
         var beginsObservation = false
         /// Nil if the operation isn't a commit of the handler's work as a whole.
         var completion: Completion?
@@ -80,9 +101,11 @@ struct DocumentWork: Equatable {
 
 extension DocumentWork.Result {
     /// - Parameters:
+    ///   - isClaim: Whether the request claims the work under an idempotency key.
     ///   - endsTransaction: Whether the request ends its transaction if it succeeds.
     ///   - completing: The handler's response, if the request commits its work as a whole.
-    init(_ response: DocumentResponse, endsTransaction: Bool, completing: [UInt8]?) {
+    init(_ response: DocumentResponse, isClaim: Bool, endsTransaction: Bool, completing: [UInt8]?) {
+        if isClaim { claim = .refused }
         if let completing {
             completion =
                 switch response {
@@ -102,15 +125,17 @@ extension DocumentWork.Result {
         }
         switch response {
         case .keyReused: isKeyReused = true
-        case .claimed: holdsClaim = true
+        case .claimed: claim = .taken
         case .database(.observing): beginsObservation = true
-        case .settled: holdsClaim = false
+        case .settled: claim = .settled
         default: break
         }
     }
 }
 
 extension DocumentRequest {
+    var isClaim: Bool { if case .claim = self { true } else { false } }
+
     var endsTransaction: Bool {
         switch self {
         case .commit(_, let transaction, _, _): transaction != nil

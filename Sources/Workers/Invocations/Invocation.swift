@@ -136,12 +136,12 @@ package final class Invocation {
 
     // MARK: From the client
 
-    /// The client has left: the handler is cancelled, and has until its deadline to stop. Work that was claimed under an
-    /// idempotency key goes on instead, because the client will ask for its answer again.
+    /// The client has left: the handler is cancelled, and has until its deadline to stop. Work that was or is being claimed
+    /// under an idempotency key goes on instead, because the client will ask for its answer again.
     package func clientLeft() {
         client = nil
         onEnd = nil
-        if isWanted, documents.holdsClaim { return }
+        if isWanted, documents.isClaimed { return }
         stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
     }
 
@@ -396,17 +396,18 @@ extension Invocation {
             owner: id, completion: key, chain: delivery?.chain ?? [], delivery: delivery?.lease,
             cancellation: cancellation, answer: operation)
         if request.completing != nil { documents.beginCompletion() }
+        if request.isClaim { documents.beginClaim() }
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         request.perform(on: pool.services.backends, in: context) {
             [
-                eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
+                eventLoop = loop.eventLoop, isClaim = request.isClaim, endsTransaction = request.endsTransaction,
                 completing = request.completing
             ] response in
             // Encoded on the store's thread, because the loop has connections to serve; on the loop only for the few small
             // documents that the store answers with at once.
             let bytes = operation.answer(response)
             let result = DocumentWork.Result(
-                response, endsTransaction: endsTransaction, completing: completing)
+                response, isClaim: isClaim, endsTransaction: endsTransaction, completing: completing)
             eventLoop.execute {
                 respond(bytes)
                 if bytes != nil { this.value.performed(result) }

@@ -49,7 +49,8 @@ package final class Gateway: Service {
     }
 
     /// Serves until the graceful shutdown begins, then accepts neither connections nor work. Running invocations have
-    /// the grace period to end; those left after it are answered UNAVAILABLE.
+    /// the grace period to end, and clients have it to take their answers; invocations left after it are answered
+    /// UNAVAILABLE.
     package func run() async throws {
         let checks = loops.map { loop in
             loop.eventLoop.scheduleRepeatedTask(
@@ -72,7 +73,7 @@ package final class Gateway: Service {
 
     private func hasWork() async throws -> Bool {
         for loop in loops {
-            if try await loop.eventLoop.submit({ loop.invocations.isBusy }).get() { return true }
+            if try await loop.eventLoop.submit({ loop.isBusy }).get() { return true }
         }
         return false
     }

@@ -51,6 +51,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     var isIdle: Bool { if case .idle = state { true } else { false } }
 
+    /// Whether an answer is being made, or its client hasn't taken all of it yet.
+    var owesAnswer: Bool { isAnswering || context?.channel.unsentBytes ?? 0 > 0 }
+
     func close() { context?.close(promise: nil) }
 
     /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't.

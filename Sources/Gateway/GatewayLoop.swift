@@ -68,6 +68,10 @@ package final class GatewayLoop: @unchecked Sendable {
         refusals.log(message, of: caller, level: level, now: eventLoop.now, metadata())
     }
 
+    /// Whether a client waits for an answer, or takes one. A request that isn't whole isn't waited for: once the gateway
+    /// stops, it would only be refused.
+    package var isBusy: Bool { invocations.isBusy || connections.values.contains { $0.owesAnswer } }
+
     /// Closes idle connections. The others close after their answer.
     package func beginStopping() {
         isStopping = true

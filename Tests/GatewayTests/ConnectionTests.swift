@@ -136,6 +136,28 @@ import WorkerTesting
         }
     }
 
+    /// A host that stops waits for them.
+    @Test func answersKeepTheGatewayBusyUntilTheirClientsHaveThem() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let half = try ring.connect()
+            half.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n")
+            #expect(!ring.gateway.isBusy)
+            let client = try ring.connect()
+            client.reads = false
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(ring.gateway.isBusy)
+            ring.gateway.beginStopping()
+            try #require(ring.next()).end(String(repeating: "x", count: 100_000))
+            ring.run()
+            #expect(ring.gateway.isBusy)
+            client.read(50_000)
+            #expect(ring.gateway.isBusy)
+            client.reads = true
+            #expect(!ring.gateway.isBusy)
+            #expect(client.answer?.isWhole == true)
+        }
+    }
+
     @Test func aRequestThatIsWholeAfterTheStopIsRefused() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             let client = try ring.connect()

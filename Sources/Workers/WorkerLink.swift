@@ -151,8 +151,8 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         pending = ByteBuffer()
         owed = [:]
         operations.close()
-        // What arrived while it was paused.
-        if isPaused { readFrames() }
+        // What has arrived: the link was paused, or was closed by a write that failed while a frame was handled.
+        readFrames()
         for invocation in loop.carried(by: self) { invocation.linkClosed(by: worker) }
         worker.linkClosed()
     }

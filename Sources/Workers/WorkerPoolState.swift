@@ -76,6 +76,8 @@ package struct WorkerPoolState: Equatable {
         /// The number of running invocations that were abandoned: answered, cancelled, and still not stopped.
         var abandoned = 0
         var idleSince: NIODeadline
+        /// Whether one of its links is closed, so that its process ends by itself.
+        var isBroken = false
         /// Whether its crash is counted already.
         var hasCrashed = false
     }
@@ -217,6 +219,7 @@ package struct WorkerPoolState: Equatable {
     ///   to end.
     mutating func workerBroke(_ id: WorkerID, isCrash: Bool, now: NIODeadline) {
         guard let index = index(id) else { return }
+        workers[index].isBroken = true
         if [.ready, .blocked].contains(workers[index].phase) { workers[index].phase = .draining }
         if isCrash, !workers[index].hasCrashed, workers[index].phase != .starting {
             workers[index].hasCrashed = true
@@ -341,7 +344,8 @@ package struct WorkerPoolState: Equatable {
 
     private func endIfDrained(_ index: Int) -> [Action] {
         let worker = workers[index]
-        if worker.running == 0 { return [.end(worker.id)] }
+        // One that crashes may have its last results read only then, and still ends as a crash.
+        if worker.running == 0 { return worker.isBroken && !isStopping ? [] : [.end(worker.id)] }
         return worker.running == worker.abandoned ? [.kill(worker.id)] : []
     }
 

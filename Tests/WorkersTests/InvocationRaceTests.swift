@@ -25,6 +25,23 @@ import WorkerTesting
         #expect(worker.takeInvocations().count == 1)
     }
 
+    /// A write to the worker finds that it has ended, while more of what it has sent is already here.
+    @Test func aLinkThatClosesWhileItsFramesAreReadLosesNoResult() throws {
+        let ring = InvocationRing(concurrency: 2)
+        let clients = [try ring.admit(), try ring.admit()]
+        let worker = try #require(ring.processes.workers.first)
+        clients[0].onAnswer = { worker.closeLink() }
+        var frames = ByteBuffer()
+        for id in worker.takeInvocations() { frames.writeFrame(.result, invocation: id) { $0.writeString("1") } }
+        worker.send(frames)
+        ring.run()
+        let heard = ["started", "answered 1", "ended 1"]
+        #expect(clients.map(\.heard) == [heard, heard])
+        worker.crash()
+        ring.run()
+        #expect(worker.end?.kind == "crash")
+    }
+
     /// A process may live on for a while after its link is closed, and its transactions would keep others waiting.
     @Test func aLostLinkReleasesTheTransactionsBeforeTheProcessEnds() throws {
         let ring = InvocationRing()

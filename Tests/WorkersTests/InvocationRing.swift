@@ -81,6 +81,8 @@ final class PlayedClient: InvocationClient {
     weak var invocation: Invocation?
     /// What it received, and the end of the invocation.
     let log = Log()
+    /// Called when it is answered.
+    var onAnswer: () -> Void = {}
 
     final class Log {
         private(set) var entries: [String] = []
@@ -93,7 +95,10 @@ final class PlayedClient: InvocationClient {
     func invocationStarted() { log.add("started") }
     func invocationSent(_ head: HTTPAnswerHead) { log.add("head") }
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) { log.add("chunk") }
-    func invocationAnswered(_ outcome: InvocationOutcome) { log.add("answered " + Self.text(outcome)) }
+    func invocationAnswered(_ outcome: InvocationOutcome) {
+        log.add("answered " + Self.text(outcome))
+        onAnswer()
+    }
 
     static func text(_ outcome: InvocationOutcome) -> String {
         switch outcome {

@@ -259,6 +259,17 @@ import Testing
         #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
     }
 
+    /// It isn't the host that ends it.
+    @Test func aBrokenWorkerWhoseLastInvocationEndsIsLeftToItself() {
+        var pool = pool()
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        pool.workerBroke(1, isCrash: true, now: start)
+        #expect(pool.ended(in: 1, now: start) == [])
+        #expect(pool.instances == 1)
+        #expect(pool.stop() == [.end(1)])
+    }
+
     /// Its process may take long to end, and the next must not be started as if nothing had been.
     @Test func aCrashCountsFromTheLossOfTheWorker() {
         var pool = pool(concurrency: 1)

@@ -1,5 +1,6 @@
 package import FunctionManifest
 package import TokenVerification
+import WorkerProtocol
 package import Workers
 package import Logging
 package import NIOCore
@@ -41,14 +42,16 @@ package struct ServingParts: Sendable {
         let cgroups = limits.cgroupHome(logger)
         supervisor = WorkerSupervisor(cgroups: cgroups.home, adoptsOrphans: adoptsOrphans)
         logCgroups = cgroups.log
-        // Workers need the processors more than the gateway does: one of its loops handles tens of thousands of calls
-        // per second.
-        group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
+        group = MultiThreadedEventLoopGroup(numberOfThreads: Self.loopCount(processors: System.coreCount))
         let ids = InvocationIDSource()
         invocationLoops = group.makeIterator().enumerated().map { index, loop in
             InvocationLoop(index: index, eventLoop: loop, idSource: ids)
         }
     }
+
+    /// Workers need the processors more than the gateway does: one of its loops handles tens of thousands of calls per
+    /// second. Each worker has a link to each loop, and accepts only so many.
+    static func loopCount(processors: Int) -> Int { min(max(1, processors / 2), WorkerEnvironment.maxLinks) }
 
     package var callMetrics: CallMetrics { invocationServices.calls }
 

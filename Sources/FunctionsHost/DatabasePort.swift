@@ -52,7 +52,6 @@ struct DatabasePort {
         limits.waitingRequests = settings.waitingRequests
         limits.unreadPushBytes = settings.unreadPushes
         var port = RealtimePortLimits()
-        port.connections = max(1, configuration.limits.connections / parts.serving.invocationLoops.count)
         port.pollingSessions = configuration.limits.connections
         port.transfer = .seconds(Int64(configuration.limits.transferSeconds))
         let hosts = configuration.localHosts

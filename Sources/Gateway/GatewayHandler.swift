@@ -81,11 +81,6 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelActive(context: ChannelHandlerContext) {
         self.context = context
         peer = IPAddress(context.remoteAddress)
-        guard loop.connectionCount < loop.limits.connections else {
-            loop.logRefusal(
-                "a connection was refused", of: peer, level: .warning, ["connections": "\(loop.connectionCount)"])
-            return context.close(promise: nil)
-        }
         loop.add(self)
     }
 

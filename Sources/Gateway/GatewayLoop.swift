@@ -47,8 +47,6 @@ package final class GatewayLoop: @unchecked Sendable {
         self.routes = routes
     }
 
-    var connectionCount: Int { connections.count }
-
     func add(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = handler }
 
     func remove(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = nil }
@@ -95,15 +93,10 @@ package final class GatewayLoop: @unchecked Sendable {
 package struct GatewayLimits: Sendable {
     /// Bytes of one body.
     var requestBody: Int
-    /// Connections on one loop.
-    var connections: Int
     var times: PortTimes
 
-    package init(
-        requestBody: Int = 10 * 1024 * 1024, connections: Int = 10_000, times: PortTimes = PortTimes()
-    ) {
+    package init(requestBody: Int = 10 * 1024 * 1024, times: PortTimes = PortTimes()) {
         self.requestBody = requestBody
-        self.connections = connections
         self.times = times
     }
 }

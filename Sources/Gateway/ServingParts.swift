@@ -85,9 +85,7 @@ package struct ServingParts: Sendable {
         host: String, port: Int, proxies: TrustedProxies, hosts: LocalHosts?, routes: RouteTable,
         secure: @escaping @Sendable (any Channel) throws -> Void = { _ in }, logger: Logger
     ) async throws -> Gateway {
-        let gatewayLimits = GatewayLimits(
-            requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count),
-            times: limits.portTimes)
+        let gatewayLimits = GatewayLimits(requestBody: limits.requestBody, times: limits.portTimes)
         let shares = ConnectionShares(limits.connections, proxies: proxies, refusals: refusals, port: "functions")
         let loops = invocationLoops.map {
             GatewayLoop(

@@ -81,8 +81,6 @@ package struct RealtimeParts: Sendable {
 
 /// The bounds of the port.
 package struct RealtimePortLimits: Sendable {
-    /// Connections on one loop.
-    package var connections = 100_000
     /// Sessions of long polling on all loops. Each has a connection only at times, but takes as much as one.
     package var pollingSessions = 100_000
     /// The bytes of a request's body.

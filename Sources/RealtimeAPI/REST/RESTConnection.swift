@@ -90,7 +90,6 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        guard loop.connectionCount < loop.parts.port.connections else { return context.close(promise: nil) }
         loop.add(self)
     }
 

@@ -140,7 +140,7 @@ package struct WorkerPoolState: Equatable {
     }
 
     mutating func workerBecameReady(_ id: WorkerID, now: NIODeadline) -> [Action] {
-        guard let index = index(id), workers[index].phase == .starting else { return [] }
+        guard let index = index(id), workers[index].phase == .starting, !workers[index].isBroken else { return [] }
         workers[index].phase = .ready
         workers[index].idleSince = now
         if isStopping { return retire(index) }

@@ -23,6 +23,8 @@ private struct PoolRun {
     struct Worker {
         enum Phase { case starting, ready, blocked, draining }
         var phase = Phase.starting
+        /// Whether a link broke while it was starting.
+        var isBroken = false
         var running: [UInt64] = []
         var abandoned: Set<UInt64> = []
     }
@@ -56,7 +58,7 @@ private struct PoolRun {
         case 5, 6: finishOne(&random)
         case 7, 8:
             guard let id = pick(&random, { $0.phase == .starting }) else { return }
-            workers[id]?.phase = .ready
+            if workers[id]?.isBroken == false { workers[id]?.phase = .ready }
             apply(pool.workerBecameReady(id, now: now))
         case 9:
             guard let id = pick(&random, { _ in true }) else { return }
@@ -69,8 +71,8 @@ private struct PoolRun {
             workers[id]?.phase = .draining
             apply(pool.abandoned(in: id, now: now))
         case 11:
-            guard let id = pick(&random, { $0.phase == .ready }) else { return }
-            workers[id]?.phase = .draining
+            guard let id = pick(&random, { $0.phase != .draining }) else { return }
+            if workers[id]?.phase == .starting { workers[id]?.isBroken = true } else { workers[id]?.phase = .draining }
             pool.workerBroke(id, isCrash: Bool.random(using: &random), now: now)
             check()
         case 12: returnOne(&random)
@@ -188,5 +190,5 @@ private struct PoolRun {
     }
 
     /// A worker whose link broke is replaced once its process has ended, which is certain to come.
-    private var hasBroken: Bool { workers.values.contains { $0.phase == .draining } }
+    private var hasBroken: Bool { workers.values.contains { $0.phase == .draining || $0.isBroken } }
 }

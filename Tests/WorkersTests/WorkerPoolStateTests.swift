@@ -259,6 +259,17 @@ import Testing
         #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
     }
 
+    /// Its other links may be ready, but invocations of one loop couldn't reach it.
+    @Test func aWorkerThatBreaksWhileItStartsDoesNotBecomeReady() {
+        var pool = pool()
+        #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
+        pool.workerBroke(1, isCrash: true, now: start)
+        #expect(pool.workerBecameReady(1, now: start) == [])
+        #expect(pool.readyWorkers == 0)
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [.start(2)])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(1), to: 2)])
+    }
+
     /// It isn't the host that ends it.
     @Test func aBrokenWorkerWhoseLastInvocationEndsIsLeftToItself() {
         var pool = pool()

@@ -16,9 +16,14 @@ struct AnswerPace {
     private var written = 0
     /// What was taken at the last look.
     private var taken = 0
+    /// Whether anything waited for the client at the last look.
+    private var hasWaited = false
 
     /// A new period begins: what the client takes from now on counts at the next look.
-    mutating func begin() { taken = written }
+    mutating func begin() {
+        taken = written
+        hasWaited = false
+    }
 
     /// Bytes of an answer are about to be written to the channel.
     mutating func wrote(_ bytes: Int) { written += bytes }
@@ -30,6 +35,16 @@ struct AnswerPace {
         taken = written - unsent
         if unsent == 0 { return .nothing }
         return taken - before >= Self.leastBytes ? .enough : .tooLittle
+    }
+
+    /// Looks at an answer that is still being made, of which there may be little to take.
+    ///
+    /// - Returns: whether something has waited for the client since the last look, and it has taken nothing.
+    mutating func hasStalled(_ unsent: Int) -> Bool {
+        let (before, hadWaited) = (taken, hasWaited)
+        taken = written - unsent
+        hasWaited = unsent > 0
+        return hadWaited && taken <= before
     }
 }
 

@@ -56,14 +56,17 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func close() { context?.close(promise: nil) }
 
-    /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't.
+    /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't, and neither
+    /// is one that has nothing to take of a stream.
     func closeIfStale(now: NIODeadline) {
-        guard deadline <= now, let context else { return }
-        if isIdle, pace.look(context.channel.unsentBytes) == .enough {
-            deadline = now + loop.limits.times.idle
-        } else {
-            close()
-        }
+        guard deadline <= now, let unsent = context?.channel.unsentBytes else { return }
+        let goesOn =
+            switch state {
+            case .idle: pace.look(unsent) == .enough
+            case .answering: !pace.hasStalled(unsent)
+            case .receiving, .discarding: false
+            }
+        if goesOn { deadline = now + loop.limits.times.idle } else { close() }
     }
 
     /// Closes once the last answer is sent: closing at once would discard what isn't written yet.
@@ -267,6 +270,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         var bytes = ByteBuffer()
         answer.head(status, headers, length: nil, request: request, date: loop.date(), into: &bytes)
         pace.begin()
+        pace.wrote(bytes.readableBytes)
+        deadline = loop.eventLoop.now + loop.limits.times.idle
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
@@ -356,16 +361,17 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ promise: EventLoopPromise<Void>?
     ) {
         var bytes = start
-        pace.wrote(request.isHead ? 0 : part.count)
         if part.content.readableBytes <= Self.largeAnswer {
             answer.part(part, into: &bytes)
         } else if answer.beginPart(part, into: &bytes) {
+            pace.wrote(bytes.readableBytes + part.content.readableBytes)
             context.write(wrapOutboundOut(bytes), promise: nil)
             context.write(wrapOutboundOut(part.content), promise: nil)
             bytes = ByteBuffer()
             answer.endPart(part, into: &bytes)
         }
         if isLast { answer.end(into: &bytes) }
+        pace.wrote(bytes.readableBytes)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 

@@ -203,6 +203,28 @@ import WorkerTesting
         }
     }
 
+    /// Its handler would wait for it until the deadline, and keep its place in the worker.
+    @Test func aStreamWhoseClientTakesNothingIsCutOff() throws {
+        try GatewayRing.with([.callable("f", timeoutSeconds: 600)]) { ring in
+            let clients = try (0..<3).map { _ in try ring.call("f", "1", Self.stream) }
+            let invocations = try (0..<3).map { _ in try #require(ring.next()) }
+            // The third has nothing to take.
+            for number in 0..<2 {
+                clients[number].reads = false
+                for _ in 0..<2 { invocations[number].send(chunk: String(repeating: "1", count: 65_536)) }
+            }
+            ring.run()
+            for _ in 0..<3 {
+                clients[1].read(1_000)
+                ring.advance(.seconds(76))
+                ring.gateway.closeStaleConnections()
+                ring.run()
+            }
+            #expect(clients.map(\.isClosed) == [true, false, false])
+            #expect(invocations.map(\.cancellation) == [.clientGone, nil, nil])
+        }
+    }
+
     /// The worker waits for credit that never comes: its client reads nothing.
     @Test func aStreamThatNobodyReadsEndsAtItsDeadline() throws {
         try GatewayRing.with([.callable("f", timeoutSeconds: 5)]) { ring in

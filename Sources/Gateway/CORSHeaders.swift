@@ -15,11 +15,14 @@ enum CORSHeaders {
         return headers
     }
 
-    /// Reflects the origin if the policy allows it.
+    /// Reflects the origin if the policy allows it. What the function itself allows stays: browsers take two values for
+    /// none.
     static func add(to headers: inout HTTPHeaders, _ request: HTTPHeaders, policy: CORSPolicy) {
         guard policy != .off else { return }
         headers.add(name: "Vary", value: "Origin")
-        if let origin = request.first(name: "Origin"), policy.allows(origin) {
+        if let origin = request.first(name: "Origin"), policy.allows(origin),
+            !headers.contains(name: "Access-Control-Allow-Origin")
+        {
             headers.add(name: "Access-Control-Allow-Origin", value: origin)
         }
     }

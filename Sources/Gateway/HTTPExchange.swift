@@ -154,8 +154,8 @@ final class HTTPExchange: Exchange, InvocationClient {
     /// The headers that the function set, without those that the gateway sets itself.
     private func answerHeaders(_ head: HTTPAnswerHead) -> HTTPHeaders {
         var answer = HTTPHeaders()
-        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
         for (name, value) in head.sentHeaders { answer.add(name: name, value: value) }
+        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
         return answer
     }
 }

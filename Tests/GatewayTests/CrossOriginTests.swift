@@ -78,6 +78,28 @@ import WorkerTesting
         }
     }
 
+    /// As in Express, where the option's headers are set before the handler runs. Browsers take two of them for none.
+    @Test(arguments: [CORSPolicy.any, .off]) func anOriginThatAnHTTPFunctionAllowsReplacesTheOptions(
+        policy: CORSPolicy
+    ) throws {
+        try GatewayRing.with([.http("f", cors: policy)]) { ring in
+            ring.processes.handler = { invocation in
+                invocation.send(
+                    status: 200,
+                    [
+                        (name: "access-control-allow-origin", value: Self.shop),
+                        (name: "Access-Control-Allow-Credentials", value: "true"),
+                    ])
+                invocation.end("x")
+            }
+            let answer = try #require(try ring.send("GET", GatewayRing.path("f"), ["Origin": Self.page]).answer)
+            let origins = answer.headers.filter { $0.name.lowercased() == "access-control-allow-origin" }
+            #expect(origins.map { $0.value } == [Self.shop])
+            #expect(answer["Access-Control-Allow-Credentials"] == "true")
+            #expect(answer["Vary"] == (policy == .off ? nil : "Origin"))
+        }
+    }
+
     @Test func aPageSeesThatThereIsNoSuchFunction() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             let preflight = try preflight(ring, "gone")

@@ -20,6 +20,9 @@ final class BlockingExchange: Exchange, InvocationClient {
     private var invocation: Invocation?
     private var hasLeft = false
 
+    /// A token has at most 16 KiB. What is larger is refused before anything of it is read: anyone may send it.
+    private static let maxBody = 64 * 1024
+
     private static let headers: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
 
     private var function: ServedFunction { request.match.function }
@@ -36,9 +39,10 @@ final class BlockingExchange: Exchange, InvocationClient {
     }
 
     func begin() {
-        guard request.head.method == .POST, let data = try? EnvelopeScanner.data(in: request.body),
+        guard request.head.method == .POST, request.body.readableBytes <= Self.maxBody,
+            let data = try? EnvelopeScanner.data(in: request.body),
             let token = (try? JSONNode(parsing: Array(data.readableBytesView)))?["jwt"]?.text
-        else { return refuse(.badRequest, reason: #"it isn't a POST of {"data":{"jwt":…}}"#) }
+        else { return refuse(.badRequest, reason: #"it isn't a POST of {"data":{"jwt":…}} of at most 64 KiB"#) }
         let outcome = verifier.verify(token)
         guard outcome == .needsKeys else { return admit(outcome) }
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)

@@ -61,7 +61,7 @@ package final class WorkerPool: Sendable {
         perform(on: loop) { $0.abandoned(in: worker, now: $1) }
     }
 
-    /// A worker returned an invocation.
+    /// A worker returned an invocation, or was lost before it had it.
     /// - Parameter invocation: nil if its client no longer waits.
     func recalled(
         _ invocation: Invocation?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop

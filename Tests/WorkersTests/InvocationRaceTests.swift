@@ -25,6 +25,25 @@ import WorkerTesting
         #expect(worker.takeInvocations().count == 1)
     }
 
+    /// The pool has given a place in a worker to an invocation, and the worker is lost before the decision has arrived.
+    @Test func anInvocationWhoseWorkerIsLostMeanwhileIsTheNextToRun() throws {
+        let ring = InvocationRing(maxInstances: 2, queue: 1)
+        ring.processes.start = .silent
+        let first = try ring.admit()
+        ring.processes.start = .ready
+        let worker = try #require(ring.processes.workers.first)
+        worker.sendReady()
+        worker.closeLink()
+        // It takes the only place in the queue.
+        let second = PlayedClient()
+        second.invocation = try ring.function.admit(for: second, on: ring.loop) {
+            InvocationRequest(head: InvocationHead(), body: .bytes(ByteBuffer(string: "null")))
+        }
+        ring.run()
+        #expect(first.heard == ["started"])
+        #expect(second.heard == [])
+    }
+
     /// A write to the worker finds that it has ended, while more of what it has sent is already here.
     @Test func aLinkThatClosesWhileItsFramesAreReadLosesNoResult() throws {
         let ring = InvocationRing(concurrency: 2)

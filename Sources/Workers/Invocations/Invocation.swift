@@ -115,8 +115,11 @@ package final class Invocation {
     /// Starts the handler in a worker that has a place for it.
     func start(in worker: Worker) {
         let link = worker.links[loop.index]
-        // The worker died between the pool's decision and this call. The pool already knows.
-        guard link.isOpen, worker.began(executionID) else { return pool.submit(self, on: loop) }
+        // The worker died between the pool's decision and this call. The pool already knows, and gives the invocation the
+        // next place: it was admitted before.
+        guard link.isOpen, worker.began(executionID) else {
+            return pool.recalled(self, from: worker.id, wasAbandoned: false, on: loop)
+        }
         let now = loop.eventLoop.now
         state = .running(link)
         startedAt = now

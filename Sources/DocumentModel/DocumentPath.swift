@@ -34,7 +34,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
     public static func == (a: DocumentPath, b: DocumentPath) -> Bool { TextBytes.equal(a.string, b.string) }
 
-    public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
+    public func hash(into hasher: inout Hasher) { TextBytes.hash(string, into: &hasher) }
 
     public var description: String { string }
 }
@@ -80,18 +80,13 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
     public static func == (a: CollectionPath, b: CollectionPath) -> Bool { TextBytes.equal(a.string, b.string) }
 
-    public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
+    public func hash(into hasher: inout Hasher) { TextBytes.hash(string, into: &hasher) }
 
     public var description: String { string }
 }
 
 /// The rules for segments of all paths, including Firestore's limits.
 enum PathSegments {
-    static func hash(_ string: String, into hasher: inout Hasher) {
-        var string = string
-        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-
     static let maxSegmentBytes = 1500
     static let maxPathBytes = 6 * 1024
 

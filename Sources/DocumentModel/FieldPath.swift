@@ -71,7 +71,7 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(segments.count)
-        for segment in segments { PathSegments.hash(segment, into: &hasher) }
+        for segment in segments { TextBytes.hash(segment, into: &hasher) }
     }
 
     private static func isIdentifier(_ segment: String) -> Bool {

@@ -41,7 +41,7 @@ public struct Query: Hashable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        PathSegments.hash(collectionID, into: &hasher)
+        TextBytes.hash(collectionID, into: &hasher)
         hasher.combine(parent)
         hasher.combine(allDescendants)
         hasher.combine(filter)

@@ -5,6 +5,14 @@ package enum TextBytes {
         return a.withUTF8 { a in b.withUTF8 { b in equal(a, b) } }
     }
 
+    /// Unlike `String`'s, differs for canonically equivalent strings: a client could send very many that have one hash.
+    static func hash(_ text: String, into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // Strings one after the other differ from the same bytes cut elsewhere.
+        hasher.combine(0xFF as UInt8)
+    }
+
     /// Has no early exit from the loop, so that the compiler can vectorize it.
     static func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
         guard a.count == b.count else { return false }

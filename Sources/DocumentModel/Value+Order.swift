@@ -82,9 +82,6 @@ extension Value {
         }
     }
 
-    /// Whether queries and array operations treat both values as equal: 1 and 1.0 are equal, and so are NaN and NaN.
-    public static func equivalent(_ a: Value, _ b: Value) -> Bool { compare(a, b) == .same }
-
     private static func compare(_ a: Double, _ b: Double) -> ValueOrder {
         if a.isNaN || b.isNaN { return ValueOrder(a.isNaN ? 0 : 1, b.isNaN ? 0 : 1) }
         return ValueOrder(a, b)

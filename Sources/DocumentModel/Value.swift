@@ -35,18 +35,26 @@ extension Value: Hashable {
     }
 
     public func hash(into hasher: inout Hasher) {
+        // The case too: otherwise lists of a few different values could be made that all have the same hash.
         switch self {
-        case .null: hasher.combine(0)
-        case .boolean(let value): hasher.combine(value)
-        case .integer(let value): hasher.combine(value)
-        case .double(let value): hasher.combine(value.isNaN ? .nan : value == 0 ? 0 : value)
-        case .timestamp(let value): hasher.combine(value)
-        case .string(let value): hasher.combine(value)
-        case .bytes(let value): hasher.combine(value)
-        case .reference(let value): hasher.combine(value)
-        case .geoPoint(let value): hasher.combine(value)
-        case .array(let value): hasher.combine(value)
-        case .map(let value): hasher.combine(value)
+        case .null: hasher.combine(0 as UInt8)
+        case .boolean(let value): combine(1, value, into: &hasher)
+        case .integer(let value): combine(2, value, into: &hasher)
+        case .double(let value): combine(3, value.isNaN ? .nan : value == 0 ? 0 : value, into: &hasher)
+        case .timestamp(let value): combine(4, value, into: &hasher)
+        case .string(let value):
+            hasher.combine(5 as UInt8)
+            TextBytes.hash(value, into: &hasher)
+        case .bytes(let value): combine(6, value, into: &hasher)
+        case .reference(let value): combine(7, value, into: &hasher)
+        case .geoPoint(let value): combine(8, value, into: &hasher)
+        case .array(let value): combine(9, value, into: &hasher)
+        case .map(let value): combine(10, value, into: &hasher)
         }
+    }
+
+    private func combine(_ kind: UInt8, _ content: some Hashable, into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(content)
     }
 }

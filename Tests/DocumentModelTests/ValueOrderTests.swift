@@ -50,6 +50,36 @@ struct ValueOrderTests {
         #expect(Value.equivalent(a, b))
     }
 
+    @Test func equivalentValuesAreThoseOfTheSamePlaceAndHaveEqualHashes() {
+        var generator = SeededGenerator(seed: 8)
+        let values = (0..<400).map { _ in Value.random(using: &generator) }
+        for a in values {
+            for b in values {
+                let isSame = Value.compare(a, b) == .same
+                let (first, second) = (EquivalentValue(a), EquivalentValue(b))
+                #expect((first == second) == isSame, "\(a) and \(b)")
+                if isSame { #expect(first.hashValue == second.hashValue, "\(a) and \(b)") }
+            }
+        }
+    }
+
+    /// A client could fill a document with values of one hash, whose comparison takes the square of their number.
+    @Test func differentValuesHaveDifferentHashes() {
+        func lists(_ kinds: [Value]) -> [Value] {
+            (0..<256).map { number in
+                .array((0..<8).map { kinds[number >> $0 & 1] })
+            }
+        }
+        let one = Int64(bitPattern: (1.5).bitPattern)
+        for kinds in [
+            [.null, .integer(0)], [.string("e\u{301}"), .string("é")], [.double(1.5), .integer(one)],
+            [.string("ab"), .string("a")], [.boolean(false), .null],
+        ] as [[Value]] {
+            #expect(Set(lists(kinds).map(\.hashValue)).count > 250)
+            #expect(Set(lists(kinds).map { EquivalentValue($0).hashValue }).count > 250)
+        }
+    }
+
     @Test func orderIsTransitiveOnRandomValues() {
         var generator = SeededGenerator(seed: 7)
         let values = (0..<60).map { _ in Value.random(using: &generator) }

@@ -100,6 +100,24 @@ import Testing
         }
     }
 
+    /// However few elements it has.
+    @Test func anArrayThatIsTransformedAgainCountsWithAllThatIsInIt() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxClientRepeatedBytes = 1000
+        try await withStore(configuration: configuration) { test in
+            // 700 bytes.
+            let members = (0..<100).map { ("m\(1000 + $0)", Value.null) }
+            let map = Value.map(Dictionary(uniqueKeysWithValues: members))
+            try await test.set("c/d", ["a": .array([map])])
+            for (count, code) in [(2, nil), (3, .resourceExhausted)] as [(Int, StatusCode?)] {
+                let write = try update("c/d", Array(repeating: .arrayUnion([.integer(1)]), count: count))
+                let error = await refusal { try await test.commit([write], context: client) }
+                #expect(error?.code == code, "\(error as Any)")
+            }
+            #expect(try await test.get("c/d")?.fields["a"] == .array([map, .integer(1)]))
+        }
+    }
+
     @Test func aRefusedTransactionHasEndedWithoutTheWriter() async throws {
         try await withStore { test in
             let id = try await test.begin(context: client)

@@ -53,3 +53,12 @@ struct KeyTests {
         }
     }
 }
+
+extension ValueKey {
+    /// The whole key, of any length.
+    static func encode(_ value: Value) -> [UInt8] {
+        var key: [UInt8] = []
+        append(value, to: &key, limit: .max)
+        return key
+    }
+}

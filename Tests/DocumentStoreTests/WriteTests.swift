@@ -1,6 +1,6 @@
 import StoreTestSupport
 import DocumentModel
-import DocumentStore
+@testable import DocumentStore
 import TestSupport
 import Testing
 
@@ -71,6 +71,28 @@ struct WriteTests {
             case .arrayUnion, .arrayRemove: #expect(result.writeResults[0].transformResults == [.null])
             default: #expect(result.writeResults[0].transformResults == [example.after])
             }
+        }
+    }
+
+    /// By the values' keys, which are the same for equivalent values.
+    @Test func transformsOfArraysCompareAsKeysDo() {
+        var generator = SeededGenerator(seed: 13)
+        let time = Timestamp(microseconds: 1)
+        func random(_ most: Int) -> [Value] {
+            (0..<Int.random(in: 0...most, using: &generator)).map { _ in Value.random(using: &generator) }
+        }
+        for _ in 0..<300 {
+            let (elements, operands) = (random(20), random(20))
+            var union = elements
+            var keys = Set(elements.map(ValueKey.encode))
+            for operand in operands where keys.insert(ValueKey.encode(operand)).inserted { union.append(operand) }
+            let removed = Set(operands.map(ValueKey.encode))
+            let rest = elements.filter { !removed.contains(ValueKey.encode($0)) }
+            func transformed(_ operation: FieldTransform.Operation) -> Value {
+                FieldTransform(field, operation).apply(to: .array(elements), at: time).value
+            }
+            #expect(transformed(.arrayUnion(operands)) == .array(union))
+            #expect(transformed(.arrayRemove(operands)) == .array(rest))
         }
     }
 

@@ -5,13 +5,6 @@ import DocumentModel
 ///
 /// No key is a prefix of another, so other bytes can follow a key. Equivalent values have equal keys.
 enum ValueKey {
-    /// The whole key, of any length.
-    static func encode(_ value: Value) -> [UInt8] {
-        var key: [UInt8] = []
-        append(value, to: &key, limit: .max)
-        return key
-    }
-
     /// The key cut to the indexed length, and whether something was cut off.
     static func indexed(_ value: Value) -> (key: [UInt8], truncated: Bool) {
         var key: [UInt8] = []
@@ -34,7 +27,7 @@ enum ValueKey {
     static func prefix(of valueClass: ValueClass) -> UInt8 { valueClass.rawValue + 1 }
 
     /// If the whole value would make `key` longer than `limit`, makes it longer than that, but may leave out the rest.
-    private static func append(_ value: Value, to key: inout [UInt8], limit: Int) {
+    static func append(_ value: Value, to key: inout [UInt8], limit: Int) {
         key.append(prefix(of: value.valueClass))
         switch value {
         case .null: break

@@ -32,7 +32,7 @@ package struct StoreConfiguration: Sendable {
     /// What the decision on a client's commit may read.
     package var clientCommitLimits = QueryLimits(entries: 200_000, documents: 200_000, time: .seconds(10))
     /// The bytes that one commit may compute again, and that a client's may: the fields of a document that it updates
-    /// again, and 8 for each element of an array that a write transforms again.
+    /// again, and the elements of an array that a write transforms again, each 8 at least.
     package var maxRepeatedBytes = 64 * 1024 * 1024
     package var maxClientRepeatedBytes = 1024 * 1024
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.

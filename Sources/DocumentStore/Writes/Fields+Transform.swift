@@ -31,15 +31,15 @@ extension FieldTransform {
         case .minimum(let operand): return extreme(current, operand, keeping: .ascending)
         case .arrayUnion(let additions):
             var elements = Self.elements(current)
-            var keys = Set(elements.map(ValueKey.encode))
+            var known = Set(elements.lazy.map(EquivalentValue.init))
             for addition in additions.map(\.truncatedToMicroseconds)
-            where keys.insert(ValueKey.encode(addition)).inserted {
+            where known.insert(EquivalentValue(addition)).inserted {
                 elements.append(addition)
             }
             return (.array(elements), .null)
         case .arrayRemove(let removals):
-            let keys = Set(removals.map { ValueKey.encode($0.truncatedToMicroseconds) })
-            return (.array(Self.elements(current).filter { !keys.contains(ValueKey.encode($0)) }), .null)
+            let removed = Set(removals.lazy.map { EquivalentValue($0.truncatedToMicroseconds) })
+            return (.array(Self.elements(current).filter { !removed.contains(EquivalentValue($0)) }), .null)
         }
     }
 

@@ -1,10 +1,10 @@
 import DocumentModel
 
 /// Bounds what one commit computes again and again: an update of a document that the commit has already written handles
-/// all of its fields, and another transform of an array all of its elements. Everything else is bounded by the size of
-/// the request and of the documents.
+/// all of its fields, and another transform of an array all that is in it. Everything else is bounded by the size of the
+/// request and of the documents.
 struct RepeatedWork {
-    private static let bytesPerElement = 8
+    private static let minBytesPerElement = 8
 
     private let limit: Int
     private var left: Int
@@ -17,9 +17,10 @@ struct RepeatedWork {
     /// Adds the fields of a document that is updated again.
     mutating func add(_ fields: [String: Value]) { left -= DocumentLimits.size(of: fields) }
 
-    /// Adds the elements of an array that is transformed again; other values count nothing.
+    /// Adds an array that is transformed again, whose elements are compared as a whole; other values count nothing.
     mutating func add(_ value: Value?) {
-        if case .array(let elements) = value { left -= elements.count * Self.bytesPerElement }
+        guard case .array(let elements) = value else { return }
+        for element in elements { left -= max(DocumentLimits.size(of: element), Self.minBytesPerElement) }
     }
 
     /// Why the commit is refused; nil within the limit.

@@ -44,6 +44,38 @@ struct IndexEntryTests {
         #expect(try composite(["tags": .integer(1), "a": .null], catalog).isEmpty)
     }
 
+    /// What the elements' entries have in common is encoded once.
+    @Test(arguments: [0, 1, 2], [IndexDefinition.Kind.ascending, .descending])
+    func anElementsKeyIsThatOfAllFieldsInTurn(place: Int, kind: IndexDefinition.Kind) throws {
+        var fields: [(String, IndexDefinition.Kind)] = [("a", .ascending), ("b", kind)]
+        fields.insert(("tags", .contains), at: place)
+        var generator = SeededGenerator(seed: 4)
+        let path = try DocumentPath("c/d")
+        for _ in 0..<50 {
+            let elements = (0..<6).map { _ in Value.random(using: &generator) }
+            let long = Value.string(String(repeating: "x", count: Int.random(in: 1400...1600, using: &generator)))
+            let values: [String: Value] = [
+                "a": .random(using: &generator), "b": generator.once(in: 2) ? long : .double(1),
+                "tags": .array(elements),
+            ]
+            var expected: [[UInt8]: IndexEntry.Flags] = [:]
+            for element in elements {
+                var key = CompositeKey.prefix(index: 7, collection: "c")
+                var flags: IndexEntry.Flags = kind == .descending ? .namesDescend : []
+                for (name, kind) in fields {
+                    let value = name == "tags" ? element : values[name] ?? .null
+                    if CompositeKey.append(value, kind, to: &key) { flags.insert(.isTruncated) }
+                    flags.remove(.isDouble)
+                    if case .double = value { flags.insert(.isDouble) }
+                }
+                CompositeKey.append(path, .collection, descending: kind == .descending, to: &key)
+                expected[key] = flags
+            }
+            let found = try composite(values, index(fields))
+            #expect(Dictionary(uniqueKeysWithValues: found.map { ($0.key, $0.flags) }) == expected)
+        }
+    }
+
     @Test func rowsTellWhatKeysDont() throws {
         let long = Value.string(String(repeating: "x", count: 2000))
         let flags = { (fields: [String: Value], kind: IndexDefinition.Kind) throws in

@@ -38,6 +38,38 @@ struct KeyTests {
         }
     }
 
+    @Test func theKeyOfALargeMapIsCutFromTheWholeOne() {
+        var generator = SeededGenerator(seed: 14)
+        func name() -> String {
+            (0..<Int.random(in: 1...4, using: &generator))
+                .map { _ in generator.pick(["a", "b", "\u{0}", "\u{1}", "é", "xyz"]) }.joined()
+        }
+        for _ in 0..<20 {
+            let names = Set((0..<Int.random(in: 400...3000, using: &generator)).map { _ in name() })
+            let members = names.map { ($0, Value.random(using: &generator, depth: 2)) }
+            let map = Value.map(Dictionary(members, uniquingKeysWith: { $1 }))
+            for value in [map, .map(["a": map, "b": map]), .array([.null, map, map])] {
+                let whole = ValueKey.encode(value)
+                let (key, truncated) = ValueKey.indexed(value)
+                #expect(key == Array(whole.prefix(1500)))
+                #expect(truncated == (whole.count > 1500))
+            }
+        }
+    }
+
+    /// The others' order doesn't matter, although it is a map's part of each key of the maps around it.
+    @Test func theFirstNamesAreFoundWithoutSortingAll() {
+        let numbers = 100_000..<200_000
+        let fields = Dictionary(uniqueKeysWithValues: numbers.map { ("\($0)", Value.null) })
+        var comparisons = 0
+        let first = fields.first(501) { a, b in
+            comparisons += 1
+            return a < b
+        }
+        #expect(first.map(\.key) == numbers.prefix(501).map { "\($0)" })
+        #expect(comparisons < 5 * fields.count)
+    }
+
     @Test func documentKeysSortAsNamesAndReadBack() throws {
         let ids = ["a", "a!", "a\u{0}", "a\u{1}", "ab", "é", "z"]
         for a in ids {

@@ -102,17 +102,9 @@ struct IndexEntries {
             guard let value = Value.map(fields)[field.path] else { return }
             values.append(value)
         }
-        var elements: [Value?] = [nil]
-        let array = definition.fields.firstIndex { $0.kind == .contains }
-        if let array {
-            guard case .array(let contained) = values[array] else { return }
-            elements = contained
-        }
         let prefix = CompositeKey.prefix(
             index: index.id, collection: definition.scope == .collection ? path.parent.string : nil)
-        for element in elements {
-            if let array, let element { values[array] = element }
-            entries.append(CompositeKey.entry(of: values, definition, path, prefix: prefix))
-        }
+        let array = definition.fields.firstIndex { $0.kind == .contains }
+        entries += CompositeKey.entries(of: values, definition, array: array, path, prefix: prefix)
     }
 }

@@ -47,19 +47,38 @@ extension IndexDefinition {
 }
 
 extension CompositeKey {
-    /// The entry of a document with these values of the index's fields.
-    static func entry(
-        of values: [Value], _ definition: IndexDefinition, _ document: DocumentPath, prefix: [UInt8]
-    ) -> IndexEntry {
-        var key = prefix
-        var flags: IndexEntry.Flags = []
-        for (value, field) in zip(values, definition.fields) where append(value, field.kind, to: &key) {
-            flags.insert(.isTruncated)
+    /// The entries of a document with these values of the index's fields.
+    ///
+    /// - Parameter array: the index of the field whose elements have an entry each; nil if there is none.
+    static func entries(
+        of values: [Value], _ definition: IndexDefinition, array: Int?, _ document: DocumentPath, prefix: [UInt8]
+    ) -> [IndexEntry] {
+        let fields = definition.fields
+        var common: IndexEntry.Flags = definition.namesDescend ? .namesDescend : []
+        func append(_ indices: Range<Int>, to key: inout [UInt8]) {
+            for index in indices where Self.append(values[index], fields[index].kind, to: &key) {
+                common.insert(.isTruncated)
+            }
         }
-        if case .double? = values.last { flags.insert(.isDouble) }
-        if definition.namesDescend { flags.insert(.namesDescend) }
-        let offset = key.count
-        append(document, definition.scope, descending: definition.namesDescend, to: &key)
-        return IndexEntry(key: key, documentOffset: offset, flags: flags)
+        /// What all entries have before the element, and after it.
+        var (head, tail) = (prefix, [UInt8]())
+        append(0..<(array ?? fields.count), to: &head)
+        if let array { append(array + 1..<fields.count, to: &tail) }
+        func entry(_ element: Value?) -> IndexEntry {
+            var flags = common
+            var key: [UInt8] = []
+            key.reserveCapacity(head.count + tail.count + document.string.utf8.count + 24)
+            key += head
+            if let array, let element, Self.append(element, fields[array].kind, to: &key) { flags.insert(.isTruncated) }
+            key += tail
+            let last = array == fields.count - 1 ? element : values.last
+            if case .double? = last { flags.insert(.isDouble) }
+            let offset = key.count
+            Self.append(document, definition.scope, descending: definition.namesDescend, to: &key)
+            return IndexEntry(key: key, documentOffset: offset, flags: flags)
+        }
+        guard let array else { return [entry(nil)] }
+        guard case .array(let elements) = values[array] else { return [] }
+        return elements.map { entry($0) }
     }
 }

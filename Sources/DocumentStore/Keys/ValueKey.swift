@@ -69,7 +69,10 @@ enum ValueKey {
     }
 
     private static func append(_ fields: [String: Value], to key: inout [UInt8], limit: Int) {
-        for (name, value) in fields.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        // Each member takes three bytes or more, so that no others are within the limit.
+        let most = max(limit - key.count, 0) / 3 + 1
+        let precedes = { (a: String, b: String) in a.utf8.lexicographicallyPrecedes(b.utf8) }
+        for (name, value) in fields.first(most, by: precedes) {
             key.append(1)
             KeyBytes.append(name.utf8, to: &key)
             append(value, to: &key, limit: limit)
@@ -103,5 +106,27 @@ enum ValueKey {
         guard !number.isNaN else { return KeyBytes.append(0, to: &key) }
         let bits = (number == 0 ? 0 : number).bitPattern
         KeyBytes.append(bits >> 63 == 1 ? ~bits : bits | 1 << 63, to: &key)
+    }
+}
+
+extension [String: Value] {
+    /// The members whose names are the first, in their order, in a time that hardly depends on all others': a large map
+    /// comes again in the keys of each map around it.
+    func first(_ most: Int, by precedes: (String, String) -> Bool) -> [Element] {
+        guard count > most else { return sorted { precedes($0.key, $1.key) } }
+        var first: [Element] = []
+        first.reserveCapacity(2 * most)
+        // No name behind this one is among the first.
+        var bound: String?
+        for member in self {
+            if let bound, precedes(bound, member.key) { continue }
+            first.append(member)
+            guard first.count == 2 * most else { continue }
+            first.sort { precedes($0.key, $1.key) }
+            first.removeLast(most)
+            bound = first.last?.key
+        }
+        first.sort { precedes($0.key, $1.key) }
+        return Array(first.prefix(most))
     }
 }

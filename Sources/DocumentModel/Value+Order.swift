@@ -111,16 +111,23 @@ extension Value {
         return ValueOrder(a.count, b.count)
     }
 
+    /// The first name in which the maps differ decides: found without sorting, since either may be large.
     private static func compare(_ a: [String: Value], _ b: [String: Value]) -> ValueOrder {
-        let sortedA = a.sorted { compare($0.key.utf8, $1.key.utf8) == .ascending }
-        let sortedB = b.sorted { compare($0.key.utf8, $1.key.utf8) == .ascending }
-        for (a, b) in zip(sortedA, sortedB) {
-            let byName = compare(a.key.utf8, b.key.utf8)
-            if byName != .same { return byName }
-            let byValue = compare(a.value, b.value)
-            if byValue != .same { return byValue }
+        var first: String?
+        // Nil if only one map has the name.
+        var byValue: ValueOrder?
+        func isFirst(_ name: String) -> Bool { first.map { compare(name.utf8, $0.utf8) == .ascending } ?? true }
+        for (name, value) in a where isFirst(name) {
+            let order = b.member(name).map { compare(value, $0) }
+            if order != .same { (first, byValue) = (name, order) }
         }
-        return ValueOrder(sortedA.count, sortedB.count)
+        for name in b.keys where isFirst(name) && a.member(name) == nil { (first, byValue) = (name, nil) }
+        guard let name = first else { return .same }
+        if let byValue { return byValue }
+        // The other map's entry at this place is one of a later name, if it has one there.
+        let isInA = a.member(name) != nil
+        let hasLater = (isInA ? b : a).keys.contains { compare($0.utf8, name.utf8) == .descending }
+        return isInA == hasLater ? .ascending : .descending
     }
 
     static func compare(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> ValueOrder {

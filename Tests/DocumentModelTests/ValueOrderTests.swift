@@ -1,4 +1,4 @@
-import DocumentModel
+@testable import DocumentModel
 import TestSupport
 import Testing
 
@@ -77,6 +77,29 @@ struct ValueOrderTests {
         ] as [[Value]] {
             #expect(Set(lists(kinds).map(\.hashValue)).count > 250)
             #expect(Set(lists(kinds).map { EquivalentValue($0).hashValue }).count > 250)
+        }
+    }
+
+    @Test func mapsSortByTheirEntriesInTheOrderOfNames() {
+        var generator = SeededGenerator(seed: 9)
+        func order(_ a: [String: Value], _ b: [String: Value]) -> ValueOrder {
+            let names = { (map: [String: Value]) in map.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+            for (nameA, nameB) in zip(names(a), names(b)) {
+                let byName = Value.compare(nameA.utf8, nameB.utf8)
+                let order = byName == .same ? Value.compare(a[nameA] ?? .null, b[nameB] ?? .null) : byName
+                if order != .same { return order }
+            }
+            return ValueOrder(a.count, b.count)
+        }
+        for _ in 0..<3000 {
+            var maps: [[String: Value]] = [[:], [:]]
+            for index in maps.indices {
+                for name in ["", "a", "a\u{0}", "aa", "b", "é", "e\u{301}"] where !generator.once(in: 3) {
+                    let value: Value = generator.once(in: 4) ? .random(using: &generator) : .integer(1)
+                    maps[index].updateValue(value, forKey: name)
+                }
+            }
+            #expect(Value.compare(.map(maps[0]), .map(maps[1])) == order(maps[0], maps[1]), "\(maps)")
         }
     }
 

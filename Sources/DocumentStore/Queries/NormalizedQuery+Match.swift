@@ -39,6 +39,7 @@ extension NormalizedQuery {
         case .compare(.arrayContains, let wanted):
             guard case .array(let elements) = value else { return false }
             return elements.contains { Value.equivalent($0, wanted) }
+        case .compare(.equal, let other): return Value.equivalent(value, other)
         case .compare(.notEqual, let other):
             if case .null = value { return false }
             return !Value.equivalent(value, other)

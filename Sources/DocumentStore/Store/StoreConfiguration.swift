@@ -16,8 +16,8 @@ package struct StoreConfiguration: Sendable {
     /// more.
     package var maxNotedReads = 2_000_000
     package var maxNotedReadsPerClient = 50_000
-    /// How many comparisons of changes with the conditions of a transaction's queries are allowed; if validation needs
-    /// more, the transaction is aborted.
+    /// How many comparisons of changes with the conditions of a transaction's queries are allowed, where those of large
+    /// values count as several; if validation needs more, the transaction is aborted.
     package var maxValidationSteps = 1_000_000
     /// The maximum number of reads with which a transaction gets a turn when it is retried.
     package var maxTurnReads = 1000

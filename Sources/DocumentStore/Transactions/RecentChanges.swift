@@ -83,19 +83,19 @@ struct RecentChanges: Sendable {
     }
 
     /// Whether a query's matches changed after a version: one was added, removed or replaced.
-    func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
-        guard let (positions, newer) = newer(for: query, after: version) else { return false }
+    ///
+    /// - Parameter steps: how many comparisons of short values may be made, of which those that this takes are subtracted.
+    /// - Returns: nil if it takes more.
+    func hasChanged(_ query: NormalizedQuery, after version: Int64, within steps: inout Int) -> Bool? {
+        guard let (positions, newer) = newer(for: query, after: version), !newer.isEmpty else { return false }
+        let effort = MatchEffort(query)
         for place in newer {
-            if let position = positions[place], let entry = entries[position], query.isChanged(by: entry.change) {
-                return true
-            }
+            guard let position = positions[place], let entry = entries[position] else { continue }
+            steps -= effort.steps(bytes: entry.bytes)
+            guard steps >= 0 else { return nil }
+            if query.isChanged(by: entry.change) { return true }
         }
         return false
-    }
-
-    /// How many comparisons ``hasChanged(_:after:)`` may take: each newer change with each of the query's conditions.
-    func steps(toCheck query: NormalizedQuery, after version: Int64) -> Int {
-        (newer(for: query, after: version)?.places.count ?? 0) * max(query.disjuncts.reduce(0) { $0 + $1.count }, 1)
     }
 
     /// The changes after a version in the query's collection or group.
@@ -154,4 +154,37 @@ struct RecentChanges: Sendable {
         _ = fromEnd ? queue?.popLast() : queue?.popFirst()
         if queue?.isEmpty ?? true { queue = nil }
     }
+}
+
+/// What it takes to compare changes with the conditions of a query, in comparisons of short values.
+private struct MatchEffort {
+    private static let bytesPerStep = 16
+
+    /// For each change.
+    private var steps = 0
+    /// The conditions for which all of a field's value is looked at, however large.
+    private var deepConditions = 0
+
+    init(_ query: NormalizedQuery) {
+        for leaf in query.disjuncts.joined() {
+            steps += 1
+            switch leaf.test {
+            case .compare(let comparison, let operand):
+                steps += DocumentLimits.size(of: operand) / Self.bytesPerStep
+                switch (comparison, operand) {
+                // At most what is compared with.
+                case (.equal, _), (.notEqual, _): break
+                case (.arrayContains, _), (_, .array), (_, .map): deepConditions += 1
+                default: break
+                }
+            case .none(let operands):
+                for operand in operands { steps += DocumentLimits.size(of: operand) / Self.bytesPerStep }
+            case .null, .notNull, .nan, .notNaN: break
+            }
+        }
+        steps = max(steps, 1)
+    }
+
+    /// - Parameter bytes: the size of the change.
+    func steps(bytes: Int) -> Int { steps + deepConditions * (bytes / Self.bytesPerStep) }
 }

@@ -172,9 +172,10 @@ struct TransactionTable: Sendable {
         }
         var steps = configuration.maxValidationSteps
         for query in transaction.reads.queries.values {
-            steps -= changes.steps(toCheck: query, after: version)
-            guard steps >= 0 else { return Self.tooMuch }
-            guard changes.hasChanged(query, after: version) else { continue }
+            guard let hasChanged = changes.hasChanged(query, after: version, within: &steps) else {
+                return Self.tooMuch
+            }
+            guard hasChanged else { continue }
             return DocumentError(
                 .aborted,
                 "the result of a query on \"\(query.collection)\" was changed by another client; "

@@ -55,6 +55,25 @@ struct TransactionBoundTests {
         #expect(table.conflict(of: transaction)?.code == .aborted)
     }
 
+    /// What a condition compares with, or must look at, may be much larger than others.
+    @Test(arguments: [
+        (Query.Operator.equal, Value.integer(1), true), (.equal, .string(String(repeating: "x", count: 1000)), false),
+        (.arrayContains, .integer(1), false), (.lessThan, .map([:]), false), (.equal, .map([:]), true),
+    ])
+    func largeComparisonsAreOfManySteps(comparison: Query.Operator, operand: Value, isShort: Bool) throws {
+        var configuration = configuration
+        configuration.maxValidationSteps = 50
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let id = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+        var query = Query(collectionID: "a")
+        query.filter = .field(try FieldPath("n"), comparison, operand)
+        _ = try table.read(id, owner: nil, try reads(of: query), snapshot: 1, at: .zero)
+        let large = DocumentChange(path: try DocumentPath("a/d"), before: nil, after: nil)
+        table.applied([RecentChanges.Entry(large, version: 2, storedBytes: 10_000)])
+        let conflict = table.conflict(of: try table.end(id, owner: nil, at: .zero))
+        #expect(conflict?.code == (isShort ? nil : .aborted))
+    }
+
     @Test func oneClientDoesNotTakeAllReads() throws {
         var configuration = configuration
         configuration.maxNotedReadsPerClient = 10

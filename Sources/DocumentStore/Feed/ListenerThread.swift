@@ -65,7 +65,7 @@ final class ListenerThread: @unchecked Sendable {
         let concerned = table.concerned(by: changes)
         var short: [(core: ListenerCore, changes: [DocumentChange])] = []
         /// - Parameter listeners: on documents, or on one query.
-        func deliver(_ indices: [Int], to listeners: some Sequence<ListenerCore>) {
+        func deliver(_ indices: [Int], to listeners: some Collection<ListenerCore>) {
             let entries = indices.map { changes[$0] }
             let all = DocumentChange.folded(entries.map(\.change))
             var shared: [SizedEvent]?
@@ -76,14 +76,14 @@ final class ListenerThread: @unchecked Sendable {
                     isLater ? DocumentChange.folded(entries.filter { $0.version > core.start }.map(\.change)) : all
                 guard !own.isEmpty else { continue }
                 // Listeners that need a read come last, so that the others don't wait for it.
-                if core.target.isShort(after: own) {
+                if isShort(core, after: own) {
                     short.append((core, own))
                 } else if case .query = core.target, !isLater {
                     // What changes is the same for all listeners on a query without a limit.
-                    let events = shared ?? self.events(core, own, at: last, isShared: true)
+                    let events = shared ?? self.events(core, own, at: last, for: listeners)
                     shared = events
                     if let events { push(events, to: core) }
-                } else if let events = self.events(core, own, at: last) {
+                } else if let events = self.events(core, own, at: last, for: CollectionOfOne(core)) {
                     push(events, to: core)
                 }
             }
@@ -92,22 +92,34 @@ final class ListenerThread: @unchecked Sendable {
         for (followers, indices) in concerned.queries.values { deliver(indices, to: followers.listeners.values) }
         for (listener, indices) in concerned.documents.values { deliver(indices, to: CollectionOfOne(listener)) }
         for (core, changes) in short {
-            if let events = events(core, changes, at: last) { push(events, to: core) }
+            if let events = events(core, changes, at: last, for: CollectionOfOne(core)) { push(events, to: core) }
         }
         advance(to: last)
     }
 
+    /// Whether a listener's window must be read again after changes. Finding that out is part of the delivery.
+    private func isShort(_ core: ListenerCore, after changes: [DocumentChange]) -> Bool {
+        guard case .window = core.target else { return false }
+        let start = parts.elapsed()
+        defer { deliveryTimes.spend(parts.elapsed() - start, for: core.refiller) }
+        // One that has no time left ends, whatever its window lacks.
+        return deliveryTimes.left(of: parts.configuration.maxDeliveryTime, for: core.refiller, at: start) > .zero
+            && core.target.isShort(after: changes)
+    }
+
     /// What a listener receives for changes; nil if it has ended instead.
     ///
-    /// - Parameter isShared: whether others receive the same, which no one of them pays for.
+    /// - Parameter listeners: all that receive the same, each of which pays its part.
     private func events(
-        _ core: ListenerCore, _ changes: [DocumentChange], at version: Int64, isShared: Bool = false
+        _ core: ListenerCore, _ changes: [DocumentChange], at version: Int64,
+        for listeners: some Collection<ListenerCore>
     ) -> [SizedEvent]? {
         let start = parts.elapsed()
         refilled = .zero
         defer {
             // Refills have a limit of their own.
-            if !isShared { deliveryTimes.spend(parts.elapsed() - start - refilled, for: core.refiller) }
+            let part = (parts.elapsed() - start - refilled) / listeners.count
+            for listener in listeners { deliveryTimes.spend(part, for: listener.refiller) }
         }
         do {
             let limit = parts.configuration.maxDeliveryTime

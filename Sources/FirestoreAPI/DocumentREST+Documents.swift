@@ -57,14 +57,7 @@ extension DocumentREST {
         let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
         try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
-        // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards, in the
-        // commit's state: later ones may have more than the client may see. As with Firestore, a client that may write a
-        // document sees all of it in the response. If it can't be read, the response contains it as written: the commit is
-        // done.
-        let time = result.writeResults.first?.updateTime ?? result.commitTime
-        let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
-        let found = try? await service.get([document], .at(result.commitTime), as: .admin).documents.first
-        return text(((found ?? nil) ?? written).masked(by: mask))
+        return text(await service.document(after: write, result, as: principal).masked(by: mask))
     }
 
     func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {

@@ -85,4 +85,26 @@ extension DocumentService {
             documents: found.documents, explanation: analyze == nil ? nil : found.explanation,
             readTime: found.readTime)
     }
+
+    /// The document after a write that was committed, with the fields that the write left unchanged, which the commit's result
+    /// doesn't contain: in the commit's state, as the principal may read it.
+    ///
+    /// If it can't be read, or by this principal, it has the fields that were written: the commit is done.
+    func document(after write: Write, _ result: CommitResult, as principal: Principal) async -> Document {
+        let answer = try? await get([write.path], .at(result.commitTime), as: principal)
+        if let found = answer?.documents.first, let document = found { return document }
+        let time = result.writeResults.first?.updateTime ?? result.commitTime
+        return Document(path: write.path, fields: write.writtenFields, createTime: time, updateTime: time)
+    }
+}
+
+extension Write {
+    /// The fields that it sets by itself, as they are stored.
+    fileprivate var writtenFields: [String: Value] {
+        switch operation {
+        case .set(let fields): fields.truncatedToMicroseconds
+        case .update(let fields, let mask): FieldMask(mask).applied(to: fields).truncatedToMicroseconds
+        case .delete, .verify: [:]
+        }
+    }
 }

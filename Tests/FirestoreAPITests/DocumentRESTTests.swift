@@ -69,12 +69,12 @@ struct DocumentRESTTests: RESTExchanges {
                             operation: .update(["n": .null], mask: [try FieldPath("n"), try FieldPath("x.`y z`")]),
                             precondition: .updateTime(Self.time))
                     ], transaction: nil), as: ada, result),
-            .init(read, after),
+            .init(read, as: ada, after),
             .init(
                 .commit(
                     [Write(path: try Self.path("u/a"), operation: .set(["n": .null]))],
                     transaction: nil), as: ada, result),
-            .init(read, after),
+            .init(read, as: ada, after),
         ])
         let body = #"{"name":"\#(Self.name)/u/a","fields":{"n":{"nullValue":null}}}"#
         for query in [
@@ -86,6 +86,25 @@ struct DocumentRESTTests: RESTExchanges {
                 .patch, Self.root + "/u/a" + query, body, headers: [.authorization: "bearer ada-token"], of: service)
             #expect(answer == RESTAnswer(status: 200, body: Self.json("u/a", #"{"n":{"nullValue":null}}"#)))
         }
+        #expect(service.isDone)
+    }
+
+    /// It learns no field that the rules hide from it.
+    @Test func whoMayWriteButNotReadSeesWhatWasWritten() async throws {
+        let ada = Principal.client(ClientIdentity(uid: "ada"))
+        let path = try Self.path("u/a")
+        let write = Write(path: path, operation: .update(["n": .null, "m": .null], mask: [try FieldPath("n")]))
+        let service = ScriptedDocuments([
+            .init(
+                .commit([write], transaction: nil), as: ada,
+                Self.committed(WriteResult(updateTime: Self.time, transformResults: []))),
+            .init(.get([path], .at(Self.time)), as: ada, .failed(DocumentError(.permissionDenied, "no"))),
+        ])
+        let answer = try await exchange(
+            .patch, Self.root + "/u/a?updateMask.fieldPaths=n",
+            #"{"fields":{"n":{"nullValue":null},"m":{"nullValue":null}}}"#,
+            headers: [.authorization: "bearer ada-token"], of: service)
+        #expect(answer == RESTAnswer(status: 200, body: Self.json("u/a", #"{"n":{"nullValue":null}}"#)))
         #expect(service.isDone)
     }
 

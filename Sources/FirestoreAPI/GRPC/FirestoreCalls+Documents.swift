@@ -83,10 +83,7 @@ extension FirestoreCalls {
         let write = Write(path: path, operation: operation, precondition: precondition)
         try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
-        // As over REST: the answer has the fields that the write left unchanged.
-        let time = result.writeResults.first?.updateTime ?? result.commitTime
-        let stored = try? await service.get([path], .strong, as: principal).documents.first ?? nil
-        let document = stored ?? Document(path: path, fields: fields, createTime: time, updateTime: time)
+        let document = await service.document(after: write, result, as: principal)
         return writer.document(document.masked(by: try MessageReader.fieldMask(request.hasMask ? request.mask : nil)))
     }
 

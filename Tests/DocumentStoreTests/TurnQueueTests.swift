@@ -97,6 +97,11 @@ struct TurnQueueTests {
                 waiting[id] = wanted
                 perform(queue.join(id, keys: wanted))
             }
+            for number in 0..<6 {
+                let key = TurnKey.collection("k\(number)", isGroup: false)
+                let holder = holders.first { $0.value.contains(key) }?.key
+                if queue.holder(of: key) != holder { Issue.record("another holder, at step \(step)") }
+            }
             if holders.isEmpty, !waiting.isEmpty {
                 Issue.record("all wait and none has a turn, at step \(step)")
                 return

@@ -56,11 +56,22 @@ struct ReadSet: Sendable {
 
     private static func size(of field: FieldPath) -> Int { field.segments.reduce(64) { $0 + 16 + $1.utf8.count } }
 
+    /// The queries by the keys of their collections and groups.
+    var queriesByPlace: [TurnKey: [NormalizedQuery]] { Dictionary(grouping: queries.values, by: \.turnKey) }
+
     /// The keys on which a retry takes turns.
     var turnKeys: Set<TurnKey> {
         var keys = Set(documents.map(TurnKey.document))
         for query in queries.values { keys.insert(query.turnKey) }
         return keys
+    }
+}
+
+extension DocumentPath {
+    /// The keys of the queries that can cover the document.
+    var queryKeys: [TurnKey] {
+        let collection = parent
+        return [.collection(collection.string, isGroup: false), .collection(collection.id, isGroup: true)]
     }
 }
 

@@ -30,6 +30,9 @@ struct TurnQueue: Sendable {
 
     var isEmpty: Bool { members.isEmpty }
 
+    /// The member that has its turn on a key; nil if none has.
+    func holder(of key: TurnKey) -> TransactionID? { queues[key]?.first { members[$0]?.holds ?? false } }
+
     /// A transaction requests its turn.
     mutating func join(_ id: TransactionID, keys: Set<TurnKey>) -> [Action] {
         arrivals += 1

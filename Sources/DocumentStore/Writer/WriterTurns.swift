@@ -19,9 +19,17 @@ struct WriterTurns {
     }
 
     private struct Turn {
-        var owner: UInt64?
-        var reads: ReadSet
-        var deadline: Duration
+        let owner: UInt64?
+        let reads: ReadSet
+        let queries: [TurnKey: [NormalizedQuery]]
+        let deadline: Duration
+
+        init(owner: UInt64?, reads: ReadSet, deadline: Duration) {
+            self.owner = owner
+            self.reads = reads
+            queries = reads.queriesByPlace
+            self.deadline = deadline
+        }
     }
 
     private var queue = TurnQueue()
@@ -130,19 +138,28 @@ struct WriterTurns {
     ///
     /// Only changes to what the transaction itself has read are blocked: writes that depend on no read pass.
     func blocks(_ changes: [DocumentChange], of transaction: OpenTransaction) -> Bool {
-        for (id, turn) in turns where id != transaction.id {
-            for change in changes {
-                if transaction.reads.documents.contains(change.path), turn.reads.documents.contains(change.path) {
-                    return true
-                }
-                let wasRead =
-                    transaction.reads.documents.contains(change.path)
-                    || transaction.reads.queries.values.contains { $0.covers(change.path) }
-                guard wasRead else { continue }
-                if turn.reads.queries.values.contains(where: { $0.isChanged(by: change) }) { return true }
+        guard !turns.isEmpty else { return false }
+        let queries = transaction.reads.queriesByPlace
+        return changes.contains { change in
+            let keys = change.path.queryKeys
+            if transaction.reads.documents.contains(change.path) {
+                let turn = turn(on: .document(change.path), besides: transaction)
+                if turn?.reads.documents.contains(change.path) ?? false { return true }
+            } else {
+                let wasRead = keys.contains { queries[$0]?.contains { $0.covers(change.path) } ?? false }
+                guard wasRead else { return false }
+            }
+            return keys.contains { key in
+                let turn = turn(on: key, besides: transaction)
+                return turn?.queries[key]?.contains { $0.isChanged(by: change) } ?? false
             }
         }
-        return false
+    }
+
+    /// The turn on a key, which at most one transaction has, unless it is the transaction's own.
+    private func turn(on key: TurnKey, besides transaction: OpenTransaction) -> Turn? {
+        guard let holder = queue.holder(of: key), holder != transaction.id else { return nil }
+        return turns[holder]
     }
 
     private mutating func perform(_ actions: [TurnQueue.Action]) {

@@ -57,6 +57,29 @@ import Testing
         await test.store.shutdown()
     }
 
+    /// What depends on no read passes, and so does what was read elsewhere.
+    @Test(arguments: [false, true]) func aTurnOnAQueryKeepsOthersFromItsResult(isGroup: Bool) async throws {
+        let test = try TestStore()
+        try await test.commit(change())
+        var query = Query(collectionID: "hot")
+        query.allDescendants = isGroup
+        let lost = try await test.begin()
+        _ = try await test.query(query, in: lost)
+        try await lose(test, lost, OperationContext())
+        let turn = try await test.begin(.readWrite(retrying: lost))
+        #expect(try await !isFree(test))
+        let reader = try await test.begin()
+        _ = try await test.query(query, in: reader)
+        #expect(await refusal { try await test.commit(change(), in: reader) }?.code == .aborted)
+        let elsewhere = try await test.begin()
+        _ = try await test.get("cold/a", in: elsewhere)
+        _ = try await test.query(Query(collectionID: "cold"), in: elsewhere)
+        try await test.set("cold/a", [:], in: elsewhere)
+        try await test.commit(change(), in: turn)
+        #expect(try await isFree(test))
+        await test.store.shutdown()
+    }
+
     /// A transaction that loses again and again, such as to writes that read nothing, doesn't keep others out.
     @Test func aTurnThatIsContinuedEndsAtItsTime() async throws {
         let test = try TestStore()

@@ -1,9 +1,11 @@
 import CommitPipeline
+import Dispatch
 import DocumentModel
 import DocumentStore
 @testable import FirestoreAPI
 import Sharing
 import StorageEngine
+import Synchronization
 import Testing
 
 /// What a Listen client receives, whatever the wire.
@@ -14,18 +16,18 @@ import Testing
         let stream: ListenStream
         private let signals: AsyncStream<Void>
 
-        init() throws {
+        init(policy: (any AccessPolicy)? = nil) throws {
             store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
             try store.start()
             let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
             self.signals = signals
-            stream = ListenStream(store, limits: ClientLimits.Listen(), context: { OperationContext() }) {
+            stream = ListenStream(store, limits: ClientLimits.Listen(), context: { OperationContext(policy: policy) }) {
                 continuation.yield()
             }
         }
 
-        func set(_ path: String) async throws {
-            let write = Write(path: try DocumentPath(path), operation: .set([:]))
+        func set(_ path: String, _ fields: [String: Value] = [:]) async throws {
+            let write = Write(path: try DocumentPath(path), operation: .set(fields))
             _ = try await store.commit([write], transaction: nil, in: OperationContext())
         }
 
@@ -79,6 +81,52 @@ import Testing
         let answers = await followed.next { position($0) != nil }
         let current = answers.count { if case .targets(.current, [1], _, _) = $0 { true } else { false } }
         #expect(current == 1)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    /// Holds back who wants to listen to the collection `a` while it is shut.
+    private final class Gate: AccessPolicy {
+        private let isShut = Mutex(false)
+        private let opened = DispatchSemaphore(value: 0)
+
+        func shut() { isShut.withLock { $0 = true } }
+
+        func open() {
+            isShut.withLock { $0 = false }
+            opened.signal()
+        }
+
+        func check(_ access: Access, in view: AccessView) {
+            guard case .list(let query) = access, query.collectionID == "a", isShut.withLock({ $0 }) else { return }
+            opened.wait()
+        }
+    }
+
+    /// Where it counts as unread, and ends the listener if it becomes too much.
+    @Test func whatComesWhileATargetIsBehindWaitsInTheStore() async throws {
+        let gate = Gate()
+        let followed = try Followed(policy: gate)
+        try followed.add(1, "a")
+        try followed.add(2, "b")
+        _ = await followed.next { position($0) != nil }
+        gate.shut()
+        followed.stream.decideAgain()
+        let other = try followed.store.listen(to: .query(Query(collectionID: "b")), in: OperationContext())
+        _ = try await other.next()
+        let fields: [String: Value] = ["s": .string(String(repeating: "x", count: 10_000))]
+        // Until the second target has begun again, what comes is in its first event.
+        var rounds = 0
+        while followed.store.listenerFigures.unreadBytes < 50_000, rounds < 50 {
+            rounds += 1
+            try await followed.set("b/\(rounds)", fields)
+            _ = try await other.next()
+            #expect(followed.stream.take().isEmpty)
+        }
+        #expect(followed.store.listenerFigures.unreadBytes >= 50_000)
+        gate.open()
+        let messages = await followed.next { position($0) != nil }
+        #expect(messages.count { if case .change = $0 { true } else { false } } == rounds)
         followed.stream.close()
         await followed.store.shutdown()
     }

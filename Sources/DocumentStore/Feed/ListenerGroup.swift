@@ -22,6 +22,8 @@ package final class ListenerGroup: Sendable {
         var mailboxes: [Int32: ListenerMailbox] = [:]
         /// The members that may have news.
         var ready: Set<Int32> = []
+        /// Those of them that weren't asked for.
+        var held: Set<Int32> = []
         var isClosed = false
     }
 
@@ -62,6 +64,7 @@ package final class ListenerGroup: Sendable {
     package func remove(_ member: Int32) {
         let mailbox = state.withLock { state in
             state.ready.remove(member)
+            state.held.remove(member)
             return state.mailboxes.removeValue(forKey: member)
         }
         if let mailbox { store.listeners.end(mailbox.id, .cancelled) }
@@ -79,15 +82,18 @@ package final class ListenerGroup: Sendable {
 
     /// Takes all news up to one time. For one caller at a time.
     ///
+    /// - Parameter members: those whose news are taken; those of others wait, and count as unread. Nil for all.
     /// - Returns: nil if there are none.
-    package func take() -> Batch? {
+    package func take(of members: Set<Int32>? = nil) -> Batch? {
         let hub = store.listeners
         while true {
             // The order matters: all events up to the position were added before the position advanced.
             let time = hub.position
             let ready = state.withLock { state in
-                defer { state.ready = [] }
-                return state.ready.sorted().compactMap { id in state.mailboxes[id].map { (id, $0) } }
+                let all = state.ready.union(state.held)
+                let wanted = members.map { all.intersection($0) } ?? all
+                (state.ready, state.held) = ([], all.subtracting(wanted))
+                return wanted.sorted().compactMap { id in state.mailboxes[id].map { (id, $0) } }
             }
             var news: [(member: Int32, news: News)] = []
             var later: [Int32] = []

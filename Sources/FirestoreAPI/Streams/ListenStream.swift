@@ -33,7 +33,8 @@ final class ListenStream: Sendable {
         }
     }
 
-    /// What was taken from the store and waits, because a target is behind.
+    /// What was taken from the store and waits, because a target is behind: of others no more than what was taken before it
+    /// was, and of those that were behind what brought them up.
     private struct Collected {
         var resets: [Int32] = []
         var documents = ListenBatch()
@@ -172,10 +173,17 @@ final class ListenStream: Sendable {
                     defer { state.answers = [] }
                     return state.answers
                 }
+                // While a target is behind, what the others have waits in the store, which counts it.
+                let behind = Set(state.targets.lazy.filter { $0.value.isBehind }.map(\.key))
                 // Before what comes up to it is taken: a later position might be ahead of what comes then.
                 let position = group.position
-                let batch = group.take()
+                let batch = group.take(of: behind.isEmpty ? nil : behind)
                 if let batch { collect(batch, &state) }
+                if !behind.isEmpty {
+                    if batch == nil { return [] }
+                    // Once no target is behind, all are taken up to one time.
+                    continue
+                }
                 let messages = messages(at: batch?.time ?? position, &state)
                 if !messages.isEmpty || batch == nil {
                     defer { state.mustRefresh = false }

@@ -18,11 +18,11 @@ import Testing
             group = ListenerGroup(test.store) { continuation.yield() }
         }
 
-        /// The next batch.
-        func next() async -> ListenerGroup.Batch? {
+        /// The next batch of all members, or of some.
+        func next(of members: Set<Int32>? = nil) async -> ListenerGroup.Batch? {
             var signals = signals
             while true {
-                if let batch = group.take() { return batch }
+                if let batch = group.take(of: members) { return batch }
                 if await signals.next() == nil { return nil }
             }
         }
@@ -64,6 +64,38 @@ import Testing
             try await test.set("a/more", [:])
             try await test.set("b/1", [:])
             #expect(try #require(await followed.next()).news.map(\.member) == [4])
+            followed.group.close()
+        }
+    }
+
+    /// Where it counts as unread.
+    @Test func newsThatAreNotAskedForWaitInTheStore() async throws {
+        try await withStore { test in
+            let followed = Followed(test)
+            let context = OperationContext()
+            try followed.group.listen(to: .query(Query(collectionID: "a")), as: 2, in: context)
+            try followed.group.listen(to: .query(Query(collectionID: "b")), as: 4, in: context)
+            var begun: Set<Int32> = []
+            while begun.count < 2 {
+                begun.formUnion(try #require(await followed.next()).news.map(\.member))
+            }
+            #expect(test.store.listeners.figures.unreadBytes == 0)
+            var unread = 0
+            for number in 0..<3 {
+                let writes = try ["a/\(number)", "b/\(number)"].map { path in
+                    Write(path: try DocumentPath(path), operation: .set([:]))
+                }
+                try await test.commit(writes)
+                let batch = try #require(await followed.next(of: [4]))
+                #expect(batch.news.map(\.member) == [4])
+                let before = unread
+                unread = test.store.listeners.figures.unreadBytes
+                #expect(unread > before)
+            }
+            let rest = try #require(await followed.next())
+            #expect(rest.news.map(\.member) == [2, 2, 2])
+            #expect(rest.news.flatMap { paths($0.news) } == ["~a/0", "~a/1", "~a/2"])
+            #expect(test.store.listeners.figures.unreadBytes == 0)
             followed.group.close()
         }
     }

@@ -155,6 +155,34 @@ import Testing
         }
     }
 
+    /// Reads much before it asks another.
+    private struct ReadingPolicy: AccessPolicy {
+        let next: FlagPolicy
+
+        func check(_ access: Access, in view: AccessView) throws {
+            for number in 0..<9 { _ = try view.document(DocumentPath("large/\(number)")) }
+            try next.check(access, in: view)
+        }
+    }
+
+    @Test func whatReadsTooMuchForTheWriterIsDecidedByAReaderAgain() async throws {
+        try await withStore { test in
+            let text = Value.string(String(repeating: "x", count: 1_000_000))
+            for number in 0..<9 { try await test.set("large/\(number)", ["s": text]) }
+            let open = try set("c/flag", ["open": .boolean(true)])
+            try await test.commit([open])
+            let flag = FlagPolicy { number in
+                guard number == 1 else { return }
+                let fields: [String: Value] = ["open": .boolean(true), "n": .integer(1)]
+                commitNow(Write(path: open.path, operation: .set(fields)), to: test)
+            }
+            let client = OperationContext(owner: 7, policy: ReadingPolicy(next: flag))
+            try await test.commit([try set("c/a")], context: client)
+            #expect(flag.wasAsked(on: await Self.writer(of: test)) == [false, false])
+            #expect(try await test.get("c/a") != nil)
+        }
+    }
+
     /// A second later, what was decided by the time may not hold any more.
     @Test func aDecisionHoldsForASecond() async throws {
         try await withStore { test in

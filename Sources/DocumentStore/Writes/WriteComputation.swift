@@ -66,8 +66,15 @@ struct WriteComputation {
     /// The policy sees all documents in their final state, whatever the order of the writes.
     private mutating func decide(_ decisions: [Access]) throws {
         guard let policy else { return }
+        // The policy receives errors of documents only.
+        var tooCostly: DecisionTooCostly?
         let readStored = { [read] (path: DocumentPath) throws(DocumentError) -> Document? in
-            do { return try read(path) } catch { throw DocumentError(from: error) }
+            do {
+                return try read(path)
+            } catch {
+                tooCostly = tooCostly ?? error as? DecisionTooCostly
+                throw DocumentError(from: error)
+            }
         }
         let view = AccessView(
             time: time, maxCost: maxDecisionCost,
@@ -80,7 +87,11 @@ struct WriteComputation {
                 return try readStored(path)
             })
         defer { decisionCost = view.cost }
-        for access in decisions { try policy.check(access, in: view) }
+        for access in decisions {
+            do { try policy.check(access, in: view) } catch { if tooCostly == nil { throw error } }
+            // Without the document, what the policy decides means nothing.
+            if let tooCostly { throw tooCostly }
+        }
     }
 
     private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {

@@ -1,6 +1,7 @@
 import CommitPipeline
 import DocumentModel
 @testable import DocumentStore
+import StorageEngine
 import StoreTestSupport
 import Synchronization
 import TestSupport
@@ -166,6 +167,20 @@ import Testing
             #expect(policy.count("denied/d1") == 1)
             let tooMany = await refusal { _ = try await test.store.batchWrite(try sets(501), in: client) }
             #expect(tooMany?.code == .invalidArgument)
+        }
+    }
+
+    @Test func aDamagedDocumentFailsOnlyItsOwnWrite() async throws {
+        try await withStore { test in
+            let writes = try sets(3)
+            try test.store.engine.write { try $0.put(.documents, DocumentKeys.key(of: writes[1].path), [9, 9]) }
+            for context in [client, OperationContext()] {
+                let results = try await test.store.batchWrite(writes, in: context)
+                let codes = results.map { result -> StatusCode? in
+                    if case .failure(let error) = result { error.code } else { nil }
+                }
+                #expect(codes == [nil, .dataLoss, nil])
+            }
         }
     }
 

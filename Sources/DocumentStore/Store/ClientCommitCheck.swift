@@ -129,9 +129,13 @@ struct ClientBatchCheck: DocumentRead {
                     decisions[number] = .success(
                         CommitDecision(outcome, documents, at: version, time, isSmall: isSmall, store.parts))
                 }
-            } catch let error as DocumentError where !error.isOfCheckItself {
-                decisions[number] = .failure(error)
-                if meter.isExceeded { refusalOfAll = error }
+            } catch {
+                // As on the writer: a damaged document is its own write's.
+                if let storage = error as? StorageError, storage.kind != .damaged { throw storage }
+                let refusal = DocumentError(from: error)
+                if refusal.isOfCheckItself { throw refusal }
+                decisions[number] = .failure(refusal)
+                if meter.isExceeded { refusalOfAll = refusal }
                 continue
             }
             do throws(DocumentError) {

@@ -80,6 +80,11 @@ import Testing
             DatabaseRulesQuery(order: .key, start: (.string("x"), false), end: (.string("x"), true))
         ),
         (
+            // The store finds what is between texts that differ in their bytes.
+            "query.equalTo == null && query.startAt == 'K' && query.endAt == '\u{212A}'",
+            DatabaseRulesQuery(order: .value, start: (.string("K"), true), end: (.string("\u{212A}"), true))
+        ),
+        (
             "query.startAt == 1 && query.endAt == null",
             DatabaseRulesQuery(order: .value, start: (.integer(1), true), end: nil)
         ),
@@ -88,6 +93,17 @@ import Testing
         let rules = try DatabaseRules(#"{"rules": {".read": "\#(expression)"}}"#)
         #expect(try DatabaseSamples.reads(rules, "/", query: query).isAllowed)
         #expect(try !DatabaseSamples.reads(rules, "/").isAllowed)
+    }
+
+    @Test func claimsAreComparedByTheirBytes() throws {
+        func isAllowed(_ a: JSONValue, _ b: JSONValue) throws -> Bool {
+            try Self.isAllowed("auth.a == auth.b", ["a": a, "b": b], DatabaseTree(.null))
+        }
+        #expect(try isAllowed(["x": ["K", 1], "y": [:]], ["y": [:], "x": ["K", 1]]))
+        #expect(try !isAllowed(["x": "K"], ["x": "\u{212A}"]))
+        #expect(try !isAllowed(["K": 1], ["\u{212A}": 1]))
+        #expect(try !isAllowed(["K"], ["\u{212A}"]))
+        #expect(try !isAllowed(["x": 1], ["x": 1, "y": 2]))
     }
 
     @Test(arguments: [

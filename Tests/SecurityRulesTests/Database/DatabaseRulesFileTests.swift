@@ -184,6 +184,9 @@ import Testing
         #expect(try !DatabaseSamples.reads(rules, "/e\u{301}x").isAllowed)
         let other = "{\"rules\": {\"$\u{E9}\": {\".read\": \"$e\u{301} == 'x'\"}}}"
         #expect(DatabaseSamples.diagnostics(other).first?.contains("Unknown variable") == true)
+        let indexed = try DatabaseRules("{\"rules\": {\".indexOn\": \"\u{E9}\"}}")
+        #expect(indexed.hasIndex(for: .child("\u{E9}"), at: []))
+        #expect(!indexed.hasIndex(for: .child("e\u{301}"), at: []))
     }
 
     @Test func escapesOfJSONAreRead() throws {

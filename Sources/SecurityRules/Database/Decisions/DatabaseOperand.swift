@@ -52,6 +52,7 @@ enum DatabaseOperand: Sendable {
     }
 
     /// `a == b`: numbers are compared by value; values of two types are never equal, and neither are two nodes with children.
+    /// Texts and names are compared by their bytes.
     static func equal(_ a: DatabaseOperand, _ b: DatabaseOperand) -> Bool {
         switch (a, b) {
         case (.string(let a), .string(let b)): TextBytes.equal(a, b)
@@ -60,9 +61,19 @@ enum DatabaseOperand: Sendable {
         case (.integer(let a), .integer(let b)): a == b
         case (.double(let a), .double(let b)): a == b
         case (.integer(let a), .double(let b)), (.double(let b), .integer(let a)): order(a, b) == .equal
-        case (.claims(let a), .claims(let b)): a == b
+        case (.claims(.array(let a)), .claims(.array(let b))): a.elementsEqual(b) { equal($0, $1) }
+        case (.claims(.object(let a)), .claims(.object(let b))):
+            a.count == b.count
+                && a.allSatisfy { member in
+                    guard let position = b.members.position(of: member.key) else { return false }
+                    return TextBytes.equal(b[position].key, member.key) && equal(b[position].value, member.value)
+                }
         default: false
         }
+    }
+
+    private static func equal(_ a: JSONValue, _ b: JSONValue) -> Bool {
+        equal(DatabaseOperand(a), DatabaseOperand(b))
     }
 
     /// How two numbers or two strings are ordered; nil for other types. Strings are ordered by UTF-16.

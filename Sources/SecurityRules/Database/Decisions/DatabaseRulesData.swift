@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// A tree of the Realtime Database as rules read it: one before a write, and one as the write would leave it.
 ///
 /// Nodes are read when a rule looks at them, each when it is first looked at. What these functions throw ends the decision,
@@ -16,7 +18,7 @@ package protocol DatabaseRulesData {
 }
 
 /// What is at a path, or what a parameter of a query is.
-package enum DatabaseRulesValue: Hashable, Sendable {
+package enum DatabaseRulesValue: Sendable {
     /// Nothing.
     case null
     case boolean(Bool)
@@ -25,4 +27,18 @@ package enum DatabaseRulesValue: Hashable, Sendable {
     case string(String)
     /// A node with children.
     case object
+}
+
+extension DatabaseRulesValue: Equatable {
+    /// Strings are compared by their bytes, as the store compares them.
+    package static func == (a: DatabaseRulesValue, b: DatabaseRulesValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null), (.object, .object): true
+        case (.boolean(let a), .boolean(let b)): a == b
+        case (.integer(let a), .integer(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.string(let a), .string(let b)): TextBytes.equal(a, b)
+        default: false
+        }
+    }
 }

@@ -58,8 +58,8 @@ package struct DatabaseRulesRequest: Sendable {
 }
 
 /// The variable `query`.
-package struct DatabaseRulesQuery: Hashable, Sendable {
-    package enum Order: Hashable, Sendable {
+package struct DatabaseRulesQuery: Sendable {
+    package enum Order: Equatable, Sendable {
         case key, value, priority
         /// The path of a child: `height` or `about/order`.
         case child(String)

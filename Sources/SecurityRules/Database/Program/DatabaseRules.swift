@@ -69,11 +69,22 @@ package struct DatabaseRules: Sendable {
 }
 
 /// How the children of a location are indexed.
-package enum DatabaseRulesIndex: Hashable, Sendable {
+package enum DatabaseRulesIndex: Sendable {
     /// `.value`
     case value
     /// The path of a descendant, relative to each child.
     case child([String])
+}
+
+extension DatabaseRulesIndex: Equatable {
+    /// Keys are compared by their bytes.
+    package static func == (a: DatabaseRulesIndex, b: DatabaseRulesIndex) -> Bool {
+        switch (a, b) {
+        case (.value, .value): true
+        case (.child(let a), .child(let b)): a.elementsEqual(b) { TextBytes.equal($0, $1) }
+        default: false
+        }
+    }
 }
 
 /// A location of the rules, or all of a parent's children if its name begins with `$`.

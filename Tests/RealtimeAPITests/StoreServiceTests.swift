@@ -63,7 +63,7 @@ import Testing
         func holdWriter() throws -> DispatchSemaphore {
             let gate = DispatchSemaphore(value: 0)
             let write = RealtimeWrite.set(try RealtimeTarget("held"), RealtimeWriteValue(RealtimeNode(1)))
-            var commit = RealtimeCommit([write], in: "shop") { _, _, _ in gate.wait() }
+            var commit = RealtimeCommit([write], in: "shop") { _, _, _, _ in gate.wait() }
             // The writer itself makes the check.
             commit.isCheckQuick = true
             service.shared.store.commit(commit) { _ in }
@@ -107,6 +107,32 @@ import Testing
             }
             try result.get()
         }
+    }
+
+    /// The writer lets a decision cost little, and isn't kept by one that costs more.
+    @Test func aDecisionBeyondItsCostIsNoRefusal() async throws {
+        let host = try Host()
+        let rules = try DatabaseRules(
+            #"{"rules": {".write": true, ".read": true, "list": {"$k": {".validate": "newData.isNumber()"}}}}"#)
+        let list = "[" + Array(repeating: "1", count: 100).joined(separator: ",") + "]"
+        try await host.set("list", list)
+        let path = try RealtimePath("list")
+        let write = RealtimeWrite.set(RealtimeTarget(path), RealtimeWriteValue(RealtimeNode(1)), ifHash: "")
+        func isDecided(within maxCost: Int?) async throws -> Bool {
+            try await host.service.shared.store.read(in: "shop") { state -> Bool in
+                do {
+                    try RealtimeAccess.rules(rules).requireWrite(
+                        write, as: .client(nil), before: state, after: state, now: 0, maxCost: maxCost, RulesObserver())
+                    return true
+                } catch is DecisionTooCostly {
+                    return false
+                }
+            }
+        }
+        #expect(try await isDecided(within: nil))
+        #expect(try await isDecided(within: 1_000_000))
+        #expect(try await !isDecided(within: 1_000))
+        await host.close()
     }
 
     /// What is in memory since an admin has read it is under rules like what is stored.

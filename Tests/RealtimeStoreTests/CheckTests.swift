@@ -22,7 +22,7 @@ struct CheckTests {
         try await fixture.set("a", "1")
         let write = try write("a", "2")
         await #expect(throws: Self.denied) {
-            try await fixture.commit(write) { _, _, _ in throw Self.denied }
+            try await fixture.commit(write) { _, _, _, _ in throw Self.denied }
         }
         #expect(try await fixture.json() == #"{"a":1}"#)
         try await fixture.close()
@@ -34,7 +34,7 @@ struct CheckTests {
         let json = #"{"stars":{".sv":{"increment":2}},"old":null,"a/at":{".sv":"timestamp"}}"#
         let update = RealtimeWrite.update(try RealtimeUpdate(parsing: Array(json.utf8), at: .root))
         let seen = SharedList<RealtimeNode?>()
-        try await fixture.commit(update) { before, after, now in
+        try await fixture.commit(update) { before, after, now, _ in
             #expect(try before.childKeys(at: .root).map(\.string) == ["old", "stars"])
             #expect(try after.childKeys(at: .root).map(\.string) == ["a", "stars"])
             #expect(try after.leaf(at: RealtimePath("stars")) == 3)
@@ -51,8 +51,8 @@ struct CheckTests {
         let fixture = try RealtimeFixture()
         try await fixture.set("a", "1")
         let wrong = try write("a", "2", ifHash: "wrong")
-        await #expect(throws: Self.denied) { try await fixture.commit(wrong) { _, _, _ in throw Self.denied } }
-        await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) { _, _, _ in } }
+        await #expect(throws: Self.denied) { try await fixture.commit(wrong) { _, _, _, _ in throw Self.denied } }
+        await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) { _, _, _, _ in } }
         try await fixture.close()
     }
 
@@ -68,12 +68,12 @@ struct CheckTests {
         await #expect(throws: RealtimeFailure.stale) { try await fixture.commit(wrong) }
         #expect(engine.takeCounts().read == 0)
         // The writer makes a quick check, also of rules that have come meanwhile. It comes first.
-        var checked = RealtimeCommit([wrong], in: RealtimeFixture.namespace) { _, _, _ in throw Self.denied }
+        var checked = RealtimeCommit([wrong], in: RealtimeFixture.namespace) { _, _, _, _ in throw Self.denied }
         checked.isCheckQuick = true
         await #expect(throws: Self.denied) { try await fixture.store.commit(checked) }
         checked.writes = [try write("a", "2", ifHash: right)]
         await #expect(throws: Self.denied) { try await fixture.store.commit(checked) }
-        checked.check = { before, _, _ in
+        checked.check = { before, _, _, _ in
             let leaf = try before.leaf(at: RealtimePath("a"))
             #expect(leaf == 1)
         }
@@ -88,7 +88,7 @@ struct CheckTests {
         try await fixture.set("a", "1")
         while try await fixture.known(at: RealtimePath("a")) == nil {}
         let gate = DispatchSemaphore(value: 0)
-        var held = RealtimeCommit([try write("b", "1")], in: RealtimeFixture.namespace) { _, _, _ in gate.wait() }
+        var held = RealtimeCommit([try write("b", "1")], in: RealtimeFixture.namespace) { _, _, _, _ in gate.wait() }
         held.isCheckQuick = true
         fixture.store.commit(held) { _ in }
         let results = SharedList<Bool>()
@@ -96,7 +96,7 @@ struct CheckTests {
             for value in ["2", "3"] {
                 var commit = RealtimeCommit(
                     [try write("a", value, ifHash: RealtimeNode(1).hash)], in: RealtimeFixture.namespace)
-                if isChecked { (commit.check, commit.isCheckQuick) = ({ _, _, _ in }, true) }
+                if isChecked { (commit.check, commit.isCheckQuick) = ({ _, _, _, _ in }, true) }
                 group.addTask { [commit] in
                     await withCheckedContinuation { continuation in
                         fixture.store.commit(commit) { result in
@@ -124,7 +124,7 @@ struct CheckTests {
         let fixture = try RealtimeFixture()
         try await fixture.set("", #"{"role":"admin","list":{"a":{"x":1}},"members":{"ada":true,"x":1}}"#)
         let decisions = SharedList<Int>()
-        try await fixture.commit(try write("result", "1")) { before, after, _ in
+        try await fixture.commit(try write("result", "1")) { before, after, _, _ in
             _ = try before.leaf(at: RealtimePath("role"))
             _ = try before.childKeys(at: RealtimePath("list"))
             _ = try before.exists(at: RealtimePath("members"))
@@ -142,7 +142,7 @@ struct CheckTests {
     {
         let fixture = try RealtimeFixture()
         let decisions = SharedList<Int>()
-        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _ in
+        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _, _ in
             decisions.append(1)
             if changes, decisions.all.count > 1 { throw Self.denied }
         }
@@ -158,7 +158,7 @@ struct CheckTests {
         let fixture = try RealtimeFixture()
         let decisions = SharedList<Int>()
         let generations = SharedList<Int>()
-        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _ in
+        var commit = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace) { _, _, _, _ in
             decisions.append(1)
             if refuses { throw Self.denied }
         }
@@ -203,7 +203,7 @@ struct CheckTests {
     @Test(.endsHangs) func aRefusalIsMadeAgainIfWhatItReadHasChanged() async throws {
         let fixture = try RealtimeFixture()
         let decisions = SharedList<Bool>()
-        try await fixture.commit(try write("rooms/a/text", #""hello""#)) { before, _, _ in
+        try await fixture.commit(try write("rooms/a/text", #""hello""#)) { before, _, _, _ in
             let isMember = try before.exists(at: RealtimePath("members/ada"))
             decisions.append(isMember)
             if decisions.all.count == 1 { fixture.setBlocking("members/ada", RealtimeNode(true)) }
@@ -227,7 +227,7 @@ struct CheckTests {
         let write = RealtimeWrite.set(list, RealtimeWriteValue(RealtimeNode(true)), ifHash: hash)
         let old = RealtimeNode(.string(text))
         do {
-            let check: RealtimeCheck = { _, _, _ in
+            let check: RealtimeCheck = { _, _, _, _ in
                 decisions.append(1)
                 guard decisions.all.count == 1 else { return }
                 fixture.setBlocking("list/k1", RealtimeNode(true))
@@ -256,7 +256,7 @@ struct CheckTests {
                     let previous = RealtimePath(unchecked: [RealtimeKey(index: round), RealtimeKey(index: number - 1)])
                     let commit = RealtimeCommit(
                         [.set(target, RealtimeWriteValue(RealtimeNode(true)))], in: RealtimeFixture.namespace
-                    ) { before, _, _ in
+                    ) { before, _, _, _ in
                         guard try number == 0 || before.exists(at: previous) else { throw Self.denied }
                     }
                     fixture.store.commit(commit, sequence: sequence) { result in
@@ -270,6 +270,84 @@ struct CheckTests {
         try await fixture.close()
     }
 
+    /// Reads a role that changes the first times, and costs the writer too much.
+    private func costlyCheck(
+        _ fixture: RealtimeFixture, changes: Int, _ decisions: SharedList<Bool>
+    ) -> RealtimeCheck {
+        { before, _, _, maxCost in
+            decisions.append(maxCost == nil)
+            _ = try before.leaf(at: RealtimePath("role"))
+            guard maxCost == nil else { throw DecisionTooCostly() }
+            let count = decisions.all.count { $0 }
+            if count <= changes { fixture.setBlocking("role", RealtimeNode(.number(RealtimeNumber(Int64(count))))) }
+        }
+    }
+
+    /// Others would wait for a long decision of the writer's.
+    @Test(.endsHangs) func readersMakeACostlyDecisionAgain() async throws {
+        let fixture = try RealtimeFixture()
+        let decisions = SharedList<Bool>()
+        try await fixture.commit(try write("a", "1"), check: costlyCheck(fixture, changes: 2, decisions))
+        #expect(decisions.all == [true, false, true, false, true])
+        #expect(try await fixture.json("a") == "1")
+        try await fixture.close()
+    }
+
+    @Test(.endsHangs, arguments: [2, Int.max])
+    func writesOfASequenceKeepTheirOrderWhileOneIsDecidedAgain(changes: Int) async throws {
+        let fixture = try RealtimeFixture()
+        let (decisions, answers) = (SharedList<Bool>(), SharedList<String>())
+        let sequence = RealtimeWriteSequence()
+        let check = costlyCheck(fixture, changes: changes, decisions)
+        let first = RealtimeCommit([try write("a", "1")], in: RealtimeFixture.namespace, check: check)
+        let others = try ["2", "3"].map {
+            RealtimeCommit([try write("a", $0)], in: RealtimeFixture.namespace) { _, _, _, _ in }
+        }
+        await withCheckedContinuation { continuation in
+            fixture.store.commit(first, sequence: sequence) { result in
+                switch result {
+                case .success: answers.append("1")
+                case .failure(let failure): answers.append("\(failure.code)")
+                }
+            }
+            for (number, commit) in others.enumerated() {
+                fixture.store.commit(commit, sequence: sequence) { _ in
+                    answers.append("\(number + 2)")
+                    if number == 1 { continuation.resume() }
+                }
+            }
+        }
+        #expect(answers.all == [changes == 2 ? "1" : "unavailable", "2", "3"])
+        #expect(decisions.all.count { $0 } == (changes == 2 ? 3 : 6))
+        #expect(try await fixture.json("a") == "3")
+        try await fixture.close()
+    }
+
+    /// What a client has sent before its end happens before what it has registered for that.
+    @Test(.endsHangs) func registrationsWaitForAWriteThatIsDecidedAgain() async throws {
+        let fixture = try RealtimeFixture()
+        let (decisions, sequence) = (SharedList<Bool>(), RealtimeWriteSequence())
+        let target = try RealtimeTarget("online")
+        try await withCheckedThrowingContinuation { continuation in
+            fixture.store.register(
+                RealtimeDisconnect(.set, target, value: Array("false".utf8), principal: []), of: "s1",
+                in: RealtimeFixture.namespace
+            ) { continuation.resume(with: $0) }
+        }
+        let commit = RealtimeCommit(
+            [try write("online", "true")], in: RealtimeFixture.namespace,
+            check: costlyCheck(fixture, changes: 2, decisions))
+        let failures: [RealtimeFailure?] = try await withCheckedThrowingContinuation { continuation in
+            fixture.store.commit(commit, sequence: sequence) { _ in }
+            fixture.store.runDisconnects(
+                of: "s1", in: RealtimeFixture.namespace, sequence: sequence, check: { _ in nil }
+            ) { continuation.resume(with: $0) }
+        }
+        #expect(failures == [nil])
+        #expect(try await fixture.json("online") == "false")
+        try await fixture.close()
+    }
+
     @Test(.endsHangs, arguments: EngineKind.allCases)
     func aHotPathMakesProgressUnderChecks(kind: EngineKind) async throws {
         let fixture = try RealtimeFixture(kind)
@@ -279,7 +357,7 @@ struct CheckTests {
             for _ in 0..<16 {
                 group.addTask {
                     for _ in 0..<10 {
-                        try await fixture.commit(write) { before, after, _ in
+                        try await fixture.commit(write) { before, after, _, _ in
                             decisions.append(1)
                             let path = try RealtimePath("counter")
                             guard case .number(let new)? = try after.leaf(at: path) else { throw Self.denied }

@@ -184,7 +184,7 @@ struct CostTests {
         try await fixture.commit(.set(target, RealtimeWriteValue(Self.files(200))))
         let checked = try RealtimeCommit(
             [.set(target, RealtimeWriteValue(parsing: Array(json.utf8), at: target))], in: RealtimeFixture.namespace
-        ) { _, _, _ in }
+        ) { _, _, _, _ in }
         _ = (engine.takeValueBytes(), engine.takeLargestWriteBytes())
         try await fixture.store.commit(checked)
         #expect(engine.takeLargestWriteBytes() < 2 * 1024 * 1024)

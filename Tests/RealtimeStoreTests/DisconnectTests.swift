@@ -83,7 +83,7 @@ struct DisconnectTests {
         try await register(fixture, "c", "broken")
         let failures = try await run(fixture) { disconnect in
             let isEve = disconnect.principal == Array("eve".utf8)
-            return { _, _, _ in if isEve { throw Self.denied } }
+            return { _, _, _, _ in if isEve { throw Self.denied } }
         }
         #expect(failures.map { $0?.code } == [.denied, nil, .invalid])
         #expect(try await fixture.json() == #"{"b":2}"#)

@@ -1,3 +1,4 @@
+import DocumentModel
 import RealtimeModel
 import RealtimeStore
 import SecurityRules
@@ -17,10 +18,12 @@ enum RealtimeAccess: Sendable {
         return principal.isAdmin
     }
 
-    /// - Throws: `RealtimeFailure` with the code `denied`, or what reading throws.
+    /// - Parameter maxCost: what deciding may cost, in units of about 50 ns; nil for the limit of rules alone.
+    /// - Throws: `RealtimeFailure` with the code `denied`, `DecisionTooCostly` if deciding would cost more than `maxCost`, or
+    ///   what reading throws.
     func requireRead(
         of path: RealtimePath, _ query: RealtimeQuery?, as principal: RealtimePrincipal, in state: RealtimeSnapshot,
-        now: Int64, _ observer: RulesObserver
+        now: Int64, maxCost: Int? = nil, _ observer: RulesObserver
     ) throws {
         guard case .client(let auth) = principal else { return }
         switch self {
@@ -29,16 +32,17 @@ enum RealtimeAccess: Sendable {
         case .rules(let rules):
             let request = DatabaseRulesRequest.read(
                 path.keys.map(\.string), query.map { DatabaseRulesQuery($0) }, auth: auth?.variable ?? .null, now: now)
-            try observer.require(
-                try rules.decide(request, before: SnapshotRulesData(snapshot: state), detail: observer.detail),
-                of: rules)
+            let decision = try rules.decide(
+                request, before: SnapshotRulesData(snapshot: state), detail: observer.detail, maxCost: maxCost)
+            if maxCost != nil, decision.isTooCostly { throw DecisionTooCostly() }
+            try observer.require(decision, of: rules)
         }
     }
 
-    /// - Throws: as ``requireRead(of:_:as:in:now:_:)``.
+    /// - Throws: as ``requireRead(of:_:as:in:now:maxCost:_:)``.
     func requireWrite(
         _ write: RealtimeWrite, as principal: RealtimePrincipal, before: RealtimeSnapshot, after: RealtimeSnapshot,
-        now: Int64, _ observer: RulesObserver
+        now: Int64, maxCost: Int? = nil, _ observer: RulesObserver
     ) throws {
         guard case .client(let auth) = principal else { return }
         switch self {
@@ -49,11 +53,14 @@ enum RealtimeAccess: Sendable {
             let request = DatabaseRulesRequest.write(paths, auth: auth?.variable ?? .null, now: now)
             let decision = try rules.decide(
                 request, before: SnapshotRulesData(snapshot: before), after: SnapshotRulesData(snapshot: after),
-                detail: observer.detail)
+                detail: observer.detail, maxCost: maxCost)
+            if maxCost != nil, decision.isTooCostly { throw DecisionTooCostly() }
             try observer.require(decision, of: rules)
             // Whether a condition holds tells what is there.
             guard case .set(let target, _, ifHash: .some) = write else { return }
-            try requireRead(of: target.path, nil, as: principal, in: before, now: now, observer)
+            try requireRead(
+                of: target.path, nil, as: principal, in: before, now: now, maxCost: maxCost.map { $0 - decision.cost },
+                observer)
         }
     }
 }

@@ -324,8 +324,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     func check(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCheck? {
         guard !principal.isAdmin else { return nil }
         // The rules of the moment at which it is decided.
-        return { [self] before, after, now in
-            try access.requireWrite(write, as: principal, before: before, after: after, now: now, observer)
+        return { [self] before, after, now, maxCost in
+            try access.requireWrite(
+                write, as: principal, before: before, after: after, now: now, maxCost: maxCost, observer)
         }
     }
 }

@@ -32,7 +32,7 @@ extension StoreRealtimeService {
                 }
             case .write(let write):
                 let decision = DecisionBox()
-                let request = RealtimeCommit([write], in: name) { before, after, now in
+                let request = RealtimeCommit([write], in: name) { before, after, now, _ in
                     let paths = write.targets.map { $0.path.keys.map(\.string) }
                     decision.set(
                         try rules.decide(

@@ -13,7 +13,7 @@ extension RealtimeStore {
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
         let configuration = configuration
-        inTurn(of: sequence) { [self] in
+        inTurn(of: sequence) { [self] _ in
             change { _, storage in
                 var editor = try DisconnectEditor(session, in: namespace, on: storage)
                 if let failure = try editor.add(disconnect, configuration) { return failure }
@@ -84,12 +84,8 @@ extension RealtimeStore {
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     ) {
-        inTurn(of: sequence) { [self] in
-            // On the writer's thread, behind registrations that were submitted before.
-            change { _, storage in
-                try DisconnectRows(storage: storage).all(of: session, in: namespace)
-                    .map { DisconnectRun.Registration(key: $0.key, disconnect: $0.row) }
-            } completion: { [self] result in
+        inTurn(of: sequence) { [self] turn in
+            registrations(of: session, in: namespace, turn) { [self] result in
                 switch result {
                 case .failure(let failure): completion(.failure(failure))
                 case .success(let registrations):
@@ -102,10 +98,37 @@ extension RealtimeStore {
         }
     }
 
+    /// Reads what a session has registered, on the writer's thread: behind registrations and writes that were submitted
+    /// before.
+    private func registrations(
+        of session: String, in namespace: String, _ turn: RealtimeWriteTurn?,
+        _ completion: @escaping @Sendable (Result<[DisconnectRun.Registration], RealtimeFailure>) -> Void
+    ) {
+        change { _, storage -> [DisconnectRun.Registration]? in
+            // Writes that are decided again come first.
+            if let turn, !turn.hasCome { return nil }
+            return try DisconnectRows(storage: storage).all(of: session, in: namespace)
+                .map { DisconnectRun.Registration(key: $0.key, disconnect: $0.row) }
+        } completion: { [self] result in
+            switch result {
+            case .success(nil):
+                @Sendable func again() { registrations(of: session, in: namespace, turn, completion) }
+                if turn?.wait(again) != true { again() }
+            case .success(let registrations?):
+                turn?.finish()
+                completion(.success(registrations))
+            case .failure(let failure):
+                turn?.finish()
+                completion(.failure(failure))
+            }
+        }
+    }
+
     /// Runs a step when it is its turn in a sequence.
-    func inTurn(of sequence: RealtimeWriteSequence?, _ step: @escaping @Sendable () -> Void) {
-        guard let sequence else { return step() }
-        sequence.submit(sequence.reserve(), step)
+    private func inTurn(of sequence: RealtimeWriteSequence?, _ step: @escaping @Sendable (RealtimeWriteTurn?) -> Void) {
+        guard let sequence else { return step(nil) }
+        let turn = RealtimeWriteTurn(in: sequence)
+        turn.submit { step(turn) }
     }
 }
 

@@ -83,56 +83,8 @@ package final class RealtimeStore: Sendable {
         sequence: RealtimeWriteSequence? = nil, at place: Int? = nil, of caller: ReadCaller? = nil,
         completion: @escaping @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
     ) {
-        let place = place ?? sequence?.reserve()
-        @Sendable func submit(_ early: EarlyDecision?) {
-            let job = RealtimeCommitJob(
-                request: request, early: early, context: context, kind: rows, completion: completion)
-            let isTaken = pipeline.submit(job, limit: pipeline.configuration.maxWaiting)
-            if !isTaken { job.fail(CommitPipeline.shutDown) }
-        }
-        /// Runs a step when it is the write's turn.
-        @Sendable func inTurn(_ step: @escaping @Sendable () -> Void) {
-            if let sequence, let place { sequence.submit(place, step) } else { step() }
-        }
-        guard request.isDecidedEarly else { return inTurn { submit(nil) } }
-        @Sendable func decide(within limits: RealtimeReadLimits, of turn: ReadCaller?, _ place: NodeCache.Place?) {
-            let job = EarlyCheckJob(
-                request: request, catalogs: catalogs, configuration: configuration, limits: limits,
-                cache: place.map { (nodes, $0) }, now: pipeline.now, cancellation: context.cancellation
-            ) { [hub, configuration] result in
-                if case .success(nil) = result { return decide(within: configuration.limits, of: caller, nil) }
-                inTurn {
-                    switch result {
-                    case .success(let decision): submit(decision)
-                    case .failure(let failure): hub.complete { completion(.failure(failure)) }
-                    }
-                }
-            }
-            pipeline.read(job, of: turn, limit: pipeline.configuration.maxWaiting)
-        }
-        @Sendable func decide() {
-            var cachePlace: NodeCache.Place?
-            if request.check == nil || request.isCheckQuick, let (target, hash) = request.onlyCondition {
-                let (known, place) = nodes.find(target.path, in: request.namespace)
-                // A thread less to wait for, where many wait for one write after the other.
-                if let known {
-                    let decision = EarlyDecision(request, of: target, ifHash: hash, known)
-                    return inTurn { submit(decision) }
-                }
-                cachePlace = place
-            }
-            // Most of what is hashed is a leaf. How large it is is seen only when it is read.
-            if case .clientCommit(let client)? = caller, request.isSmall {
-                decide(within: configuration.shortLimits, of: .clientGet(client), cachePlace)
-            } else {
-                decide(within: configuration.limits, of: caller, cachePlace)
-            }
-        }
-        if let client = request.client, let target = request.conditionalTarget {
-            hub.admit(client, to: StaleTurns.Place(namespace: request.namespace, target: target)) { decide() }
-        } else {
-            decide()
-        }
+        let turn = sequence.map { RealtimeWriteTurn(in: $0, at: place) }
+        CommitAttempt(request, to: self, in: context, turn, of: caller, completion: completion).begin()
     }
 
     /// Commits writes.

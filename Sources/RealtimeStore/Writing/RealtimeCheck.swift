@@ -4,17 +4,20 @@ import RealtimeModel
 
 /// Decides whether a write is allowed.
 ///
-/// It may run twice, first on a reader's thread and, if what it has read has changed meanwhile, on the writer's: it
-/// must be quick, and depend on its arguments only.
+/// It may run several times: on a reader's thread first and, if what it has read has changed meanwhile, on the writer's,
+/// which lets it cost little. If it costs more, it runs on a reader's thread again. It must be quick, and depend on its
+/// arguments only.
 ///
 /// - Parameters:
 ///   - before: the state before the write.
 ///   - after: the state that the whole write leads to.
 ///   - now: milliseconds since 1970, which the write's timestamps have.
-/// - Throws: `RealtimeFailure`, such as `denied`, to refuse the write.
+///   - maxCost: what deciding may cost, in units of about 50 ns; nil if only the check's own bounds apply.
+/// - Throws: `RealtimeFailure`, such as `denied`, to refuse the write; `DecisionTooCostly` if deciding would cost more than
+///   `maxCost`.
 package typealias RealtimeCheck =
     @Sendable (
-        _ before: RealtimeSnapshot, _ after: RealtimeSnapshot, _ now: Int64
+        _ before: RealtimeSnapshot, _ after: RealtimeSnapshot, _ now: Int64, _ maxCost: Int?
     ) throws -> Void
 
 /// A decision on a write, made on a state that may have changed since.

@@ -13,6 +13,8 @@ package final class RealtimeCommitPart: CommitPart {
     private var caused: [CausedEvent] = []
     /// Why the part has refused the commit.
     package private(set) var failure: RealtimeFailure?
+    /// Whether it was refused because what it was decided on has changed, and deciding again would keep the writer.
+    private(set) var isUndecided = false
     /// Once the commit was applied.
     package private(set) var result: RealtimeCommitted?
 
@@ -29,6 +31,13 @@ package final class RealtimeCommitPart: CommitPart {
             plan = try decide(version: version, triggers, in: batch)
         } catch let error as StorageError where error.kind != .damaged {
             throw error
+        } catch is DecisionTooCostly {
+            isUndecided = true
+            // A registration stays, and is retried.
+            let failure = RealtimeFailure(
+                .unavailable, "what the decision on the write depends on was changed meanwhile; retry")
+            self.failure = failure
+            throw failure.documentError
         } catch {
             let failure = RealtimeFailure(from: error)
             self.failure = failure
@@ -64,7 +73,11 @@ package final class RealtimeCommitPart: CommitPart {
         }
         try plan.apply(request.writes)
         if valid?.isChecked != true, let check = request.check {
-            do { try plan.check(check) } catch let failure as RealtimeFailure { return try refuse(failure) }
+            do {
+                try plan.check(check, maxCost: kind.configuration.maxWriterCheckCost)
+            } catch let failure as RealtimeFailure {
+                return try refuse(failure)
+            }
         }
         // After the check: a client that may not write learns nothing of what exists, nor is it hashed for it.
         if let valid {
@@ -133,26 +146,29 @@ package final class RealtimeCommitPart: CommitPart {
 
 /// Changes the Realtime Database in a commit of its own.
 final class RealtimeCommitJob: CommitJob {
-    let request: RealtimeCommit
+    let attempt: CommitAttempt
     let early: EarlyDecision?
-    let context: OperationContext
-    let kind: RealtimeRows
-    let completion: @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
 
-    init(
-        request: RealtimeCommit, early: EarlyDecision?, context: OperationContext, kind: RealtimeRows,
-        completion: @escaping @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
-    ) {
-        self.request = request
+    init(_ attempt: CommitAttempt, early: EarlyDecision?) {
+        self.attempt = attempt
         self.early = early
-        self.context = context
-        self.kind = kind
-        self.completion = completion
     }
 
+    private var request: RealtimeCommit { attempt.request }
+    private var completion: @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void { attempt.completion }
+    private var kind: RealtimeRows { attempt.store.rows }
+
     func run(in batch: CommitBatch) throws {
+        guard !attempt.waits(with: early) else { return }
         let part = RealtimeCommitPart(request, early: early, of: kind)
-        let outcome = try batch.run(Commit([part], in: context))
+        let outcome = try batch.run(Commit([part], in: attempt.context))
+        if part.isUndecided, let again = attempt.returned() {
+            // Only then can a reader see what has changed.
+            return batch.whenDurable { error in
+                if let error { again.fail(RealtimeFailure(from: error)) } else { again.decide() }
+            }
+        }
+        attempt.finishTurn()
         kind.answer(in: batch) { error in self.answer(error, outcome, part) }
     }
 
@@ -188,7 +204,5 @@ final class RealtimeCommitJob: CommitJob {
         return .inOrder(.decision([place], stale: stale, client: client) { [completion] in completion(result) })
     }
 
-    func fail(_ error: DocumentError) {
-        kind.hub.complete { [completion] in completion(.failure(RealtimeFailure(from: error))) }
-    }
+    func fail(_ error: DocumentError) { attempt.fail(RealtimeFailure(from: error)) }
 }

@@ -105,7 +105,8 @@ final class WritePlan {
         try after(limits).hash(at: target) == hash
     }
 
-    func check(_ check: RealtimeCheck) throws { try check(before, after, now) }
+    /// - Throws: what the check throws: `DecisionTooCostly` if deciding would cost more than `maxCost`.
+    func check(_ check: RealtimeCheck, maxCost: Int? = nil) throws { try check(before, after, now, maxCost) }
 
     /// The events of what has changed.
     ///

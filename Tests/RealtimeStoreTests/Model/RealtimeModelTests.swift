@@ -87,7 +87,7 @@ struct RealtimeModelTests {
         guard random.generator.once(in: 2) else { return try await fixture.commit(stored) }
         let path = random.path(in: tree)
         let query = random.query()
-        let check: RealtimeCheck = { before, after, now throws in
+        let check: RealtimeCheck = { before, after, now, _ throws in
             #expect(try before.node(at: .root) == tree.root, place)
             var changed = tree
             // A hash that isn't that of what exists is compared after the check.

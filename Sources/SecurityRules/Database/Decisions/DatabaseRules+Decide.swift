@@ -20,7 +20,7 @@ extension DatabaseRules {
         if detail != .rules { evaluator.records = DatabaseRecords(hasValues: detail == .values) }
         var walk = DatabaseRulesWalk(self, evaluator)
         var denied: [String]?
-        var reason: String?
+        var isTooCostly = false
         do throws(DatabaseEvaluator.Stop) {
             switch request.operation {
             case .read(let path, _): if try !walk.isReadable(path) { denied = path }
@@ -35,14 +35,14 @@ extension DatabaseRules {
             case .store(let error): throw error
             default:
                 denied = walk.evaluator.path
-                reason = "the decision would cost more than its limit"
+                isTooCostly = true
             }
         }
-        return decision(&walk, denied, reason, maxWork)
+        return decision(&walk, denied, isTooCostly, maxWork)
     }
 
     private func decision(
-        _ walk: inout DatabaseRulesWalk, _ denied: [String]?, _ reason: String?, _ maxWork: Int
+        _ walk: inout DatabaseRulesWalk, _ denied: [String]?, _ isTooCostly: Bool, _ maxWork: Int
     ) -> DatabaseRulesDecision {
         let records = walk.evaluator.records
         let steps = walk.tried.map { tried in
@@ -69,7 +69,8 @@ extension DatabaseRules {
         }
         return DatabaseRulesDecision(
             isAllowed: denied == nil, steps: steps, deniedPath: denied.map { "/" + $0.joined(separator: "/") },
-            reason: reason, trace: trace, cost: maxWork - walk.evaluator.work, outcomes: records?.outcomes ?? [])
+            reason: isTooCostly ? "the decision would cost more than its limit" : nil, trace: trace,
+            cost: maxWork - walk.evaluator.work, isTooCostly: isTooCostly, outcomes: records?.outcomes ?? [])
     }
 
     /// Where an instruction's expression begins.

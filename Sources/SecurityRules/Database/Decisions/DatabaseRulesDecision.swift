@@ -43,6 +43,8 @@ package struct DatabaseRulesDecision: Sendable {
     /// What deciding has cost, in steps of ``secondsPerCost``.
     package let cost: Int
     package static let secondsPerCost = 50e-9
+    /// Whether it was denied because deciding would have cost more than it may.
+    package let isTooCostly: Bool
     let outcomes: [DatabaseRecords.Outcome]
 
     /// The rules that have granted, in order; validations that held aren't among them.

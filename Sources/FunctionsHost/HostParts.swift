@@ -105,6 +105,7 @@ package struct HostParts: Sendable {
             var treeConfiguration = RealtimeStoreConfiguration()
             treeConfiguration.createsNamespaces = isDevelopment
             treeConfiguration.limits.maxQueryNodes = configuration.database.unindexedNodes
+            treeConfiguration.maxRefreshedBytes = configuration.database.unreadPushes
             trees = try RealtimeStore(on: store.pipeline, configuration: treeConfiguration)
             try store.start()
         } catch {

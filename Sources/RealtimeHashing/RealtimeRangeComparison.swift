@@ -14,11 +14,21 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
     /// The priorities of open objects whose place is still ahead, the next one first.
     private var pending: [(place: RealtimeTarget, priority: RealtimePriority)] = []
     private var isInexpressible = false
+    /// What the ranges that differ may take in memory.
+    private let maxBytes: Int
+    /// What they take, and the content of the current range.
+    private var bytes = 0
+    private var contentBytes = 0
+    private var isTooLarge = false
     /// The ranges that begin at, or below, a leaf with a priority. Clients take the priority for something within such a
     /// range, and would remove it.
     private var endangering: Set<Int> = []
 
-    package init(with expected: RealtimeCompoundHash) { self.expected = expected }
+    /// - Parameter maxBytes: what the ranges that differ may take in memory, about.
+    package init(with expected: RealtimeCompoundHash, maxBytes: Int = .max) {
+        self.expected = expected
+        self.maxBytes = maxBytes
+    }
 
     package mutating func priority(_ priority: RealtimePriority, at path: RealtimePath) {
         let place = RealtimeTarget(path, isPriority: true)
@@ -39,7 +49,14 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
             }
         }
         text?.append(leaf, priority: priority, at: place)
-        content.leaf(leaf, priority: priority, at: path)
+        if fits(leaf, at: path) { content.leaf(leaf, priority: priority, at: path) }
+    }
+
+    /// Counts a leaf of the current range, which isn't kept any more once there is too much.
+    private mutating func fits(_ leaf: RealtimeLeaf, at path: RealtimePath) -> Bool {
+        contentBytes += path.keys.reduce(32) { $0 + $1.string.utf8.count }
+        if case .string(let text) = leaf { contentBytes += text.utf8.count }
+        return bytes + contentBytes <= maxBytes
     }
 
     /// The ranges that differ, in their order; empty if none does.
@@ -49,11 +66,11 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
     /// all data.
     ///
     /// - Returns: nil if no message can express the difference, so that the client needs all data: a range has an object's
-    ///   priority and none of its children, or begins at a leaf with a priority.
+    ///   priority and none of its children, or begins at a leaf with a priority, or all that differ are too large.
     package mutating func finalize() -> [RealtimeRange]? {
         sendPending(before: nil)
         while index < expected.hashes.count { endRange() }
-        guard !isInexpressible else { return nil }
+        guard !isInexpressible, !isTooLarge else { return nil }
         if let last = expected.paths.last, let range = ranges.last, range.end != nil {
             guard !endangering.contains(expected.paths.count) else { return nil }
             ranges.append(RealtimeRange(start: last, end: nil, node: nil))
@@ -66,7 +83,7 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
             pending.removeFirst()
             begin(at: next.place)
             text?.append(next.priority.leaf, priority: nil, at: next.place)
-            content.priority(next.priority, at: next.place.path)
+            if fits(next.priority.leaf, at: next.place.path) { content.priority(next.priority, at: next.place.path) }
         }
     }
 
@@ -83,12 +100,18 @@ package struct RealtimeRangeComparison: RealtimeRowReceiver {
         if hash != expected.hashes[index] {
             if content.hasDroppedPriority || endangering.contains(index) { isInexpressible = true }
             let paths = expected.paths
-            ranges.append(
-                RealtimeRange(
-                    start: index > 0 ? paths[index - 1] : nil, end: index < paths.count ? paths[index] : nil, node: node
-                ))
+            bytes += contentBytes
+            isTooLarge = bytes > maxBytes
+            if !isTooLarge {
+                ranges.append(
+                    RealtimeRange(
+                        start: index > 0 ? paths[index - 1] : nil, end: index < paths.count ? paths[index] : nil,
+                        node: node
+                    ))
+            }
         }
         content = RealtimeNodeBuilder()
+        contentBytes = 0
         index += 1
     }
 }
@@ -133,9 +156,10 @@ private struct RangeText {
 extension RealtimeNode? {
     /// The ranges in which the node differs from a client's compound hash.
     ///
-    /// - Returns: nil if no message can express the difference: the client then needs all data.
-    package func ranges(differingFrom hash: RealtimeCompoundHash) -> [RealtimeRange]? {
-        var comparison = RealtimeRangeComparison(with: hash)
+    /// - Parameter maxBytes: what the ranges may take in memory, about.
+    /// - Returns: nil if no message can express the difference, or if it is too large: the client then needs all data.
+    package func ranges(differingFrom hash: RealtimeCompoundHash, maxBytes: Int = .max) -> [RealtimeRange]? {
+        var comparison = RealtimeRangeComparison(with: hash, maxBytes: maxBytes)
         self?.send(to: &comparison)
         return comparison.finalize()
     }

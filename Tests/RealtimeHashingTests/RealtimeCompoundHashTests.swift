@@ -57,6 +57,22 @@ struct RealtimeCompoundHashTests {
         )
     }
 
+    /// What doesn't differ counts for nothing, and isn't kept while it is compared.
+    @Test func rangesThatAreTooLargeAreNotSent() throws {
+        let long = String(repeating: "t", count: 1_000)
+        let data = #"{"a":"\#(long)","b":"\#(long)","c":1}"#
+        let whole = try #require(
+            RealtimeCompoundHash(hashes: ["", "", ""], paths: [try RealtimeTarget("a"), try RealtimeTarget("b")]))
+        let ranges = try #require(try node(data).ranges(differingFrom: whole))
+        #expect(ranges.map { $0.node != nil } == [true, true, true])
+        #expect(try node(data).ranges(differingFrom: whole, maxBytes: 2_200) == ranges)
+        #expect(try node(data).ranges(differingFrom: whole, maxBytes: 2_000) == nil)
+        #expect(try node(data).ranges(differingFrom: whole, maxBytes: 0) == nil)
+        var random = SeededGenerator(seed: 1)
+        let known = MobileClient(try node(data)).compoundHash(splitting: &random)
+        #expect(try node(data).ranges(differingFrom: known, maxBytes: 0) == [])
+    }
+
     @Test(arguments: [
         #"{"hs":[""],"ps":["a"]}"#, #"{"hs":["","",""],"ps":["b","a"]}"#, #"{"hs":["",""],"ps":["a.b"]}"#,
         #"{"hs":[""]}"#,

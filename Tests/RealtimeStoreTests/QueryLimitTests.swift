@@ -118,6 +118,52 @@ struct QueryLimitTests {
         try await fixture.close()
     }
 
+    /// A result that no client may leave unread isn't held in memory, nor encoded for each of them.
+    @Test(.endsHangs, arguments: [10_000, 100_000]) func aResultThatIsTooLargeForAPushEndsItsListeners(
+        maxBytes: Int
+    ) async throws {
+        var configuration = RealtimeStoreConfiguration()
+        (configuration.windowLimits.maxQueryNodes, configuration.maxRefreshedBytes) = (2, maxBytes)
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        try await Self.set(Self.texts(2), in: fixture)
+        let path = try RealtimePath("list")
+        let view = await ListenerView(fixture.store, path, try Self.keys(from: "a"))
+        let plain = await ListenerView(fixture.store, path)
+        try await fixture.update("list", #"{"x":1,"y":2,"z":3}"#)
+        try await fixture.store.settle()
+        let list = try await fixture.read { try $0.node(at: path) }
+        #expect(plain.node == list)
+        if maxBytes == 10_000 {
+            #expect(view.failure?.code == .tooLarge)
+            #expect(fixture.store.listenerCount == 1)
+        } else {
+            #expect(view.failure == nil)
+            #expect(view.node == list)
+        }
+        try await fixture.close()
+    }
+
+    /// Ranges are one message, and all data are read as the client takes them.
+    @Test func largeRangesAreNoAnswerToACompoundHash() async throws {
+        let fixture = try RealtimeFixture()
+        let path = try RealtimePath("list")
+        let compound = try #require(RealtimeCompoundHash(hashes: [""], paths: []))
+        for (count, isSent) in [(20, true), (26, true), (27, false), (60, false)] {
+            try await Self.set(Self.many(count), in: fixture)
+            let ranges = try await fixture.read { try $0.ranges(at: path, differingFrom: compound) }
+            #expect((ranges != nil) == isSent, "\(count)")
+        }
+        try await fixture.close()
+    }
+
+    /// Children with texts of 10,000 bytes.
+    private static func many(_ count: Int) -> RealtimeNode? {
+        let children = (0..<count).map { number in
+            (RealtimeKey(index: number), RealtimeNode(.string(String(repeating: "x", count: 10_000)), priority: nil))
+        }
+        return RealtimeNode(RealtimeChildren(sorted: children))
+    }
+
     private func limitedFixture() async throws -> RealtimeFixture {
         var configuration = RealtimeStoreConfiguration()
         (configuration.maxWindowEntries, configuration.maxCallerWindowEntries) = (30, 20)

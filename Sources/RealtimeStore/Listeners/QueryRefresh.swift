@@ -16,6 +16,8 @@ struct QueryRefresh: SnapshotJob {
     let namespace: String
     let catalogs: CatalogCache
     let limits: RealtimeReadLimits
+    /// What the result, which is pushed as a whole, may have.
+    let maxBytes: Int
     let completion: @Sendable (Result<QueryResult, RealtimeFailure>) -> Void
 
     func run(on snapshot: Snapshot) {
@@ -23,9 +25,10 @@ struct QueryRefresh: SnapshotJob {
         let result = Result { () throws -> QueryResult in
             let state = RealtimeSnapshot(
                 try catalogs.catalog(of: snapshot).namespaces[namespace], in: snapshot, limits: limits)
-            let window = QueryWindow(try state.matches(of: query, at: path).entries, query)
-            let node = try state.node(at: path, matching: query)
-            return QueryResult(version: snapshot.version, window: window, node: node)
+            let matches = try state.matches(of: query, at: path)
+            var bytes = ReadBytes(RealtimeReadLimits(maxBytes: maxBytes))
+            let node = try state.node(at: path, of: matches.keys, counting: &bytes)
+            return QueryResult(version: snapshot.version, window: QueryWindow(matches.entries, query), node: node)
         }.mapError { RealtimeFailure(from: $0) }
         completion(result)
     }

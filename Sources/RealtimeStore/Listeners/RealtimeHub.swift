@@ -57,6 +57,7 @@ final class RealtimeHub: Sendable {
 
     private let windowLimits: RealtimeReadLimits
     private let maxReloadedBytes: Int
+    private let maxRefreshedBytes: Int
     private let windows: WindowBudget
 
     init(_ pipeline: CommitPipeline, _ catalogs: CatalogCache, _ configuration: RealtimeStoreConfiguration) {
@@ -66,6 +67,7 @@ final class RealtimeHub: Sendable {
         limits = configuration.limits
         windowLimits = configuration.windowLimits
         maxReloadedBytes = configuration.maxReloadedBytes
+        maxRefreshedBytes = configuration.maxRefreshedBytes
         windows = WindowBudget(
             limit: configuration.maxWindowEntries, callerLimit: configuration.maxCallerWindowEntries)
     }
@@ -186,10 +188,11 @@ final class RealtimeHub: Sendable {
         if !jobs.put(.begin(id, beginning)) { beginning.deliver(beginning.failure) }
     }
 
-    /// Reads the whole result of a group's query.
+    /// Reads the whole result of a group's query. If it is too large for one push, the group's listeners end.
     func refresh(_ group: QueryGroup, in namespace: String, of caller: ReadCaller?) {
-        let job = QueryRefresh(group: group, namespace: namespace, catalogs: catalogs, limits: limits) {
-            [jobs] result in
+        let job = QueryRefresh(
+            group: group, namespace: namespace, catalogs: catalogs, limits: limits, maxBytes: maxRefreshedBytes
+        ) { [jobs] result in
             _ = jobs.put(.refreshed(namespace: namespace, group, result))
         }
         pipeline.read(job, of: caller ?? .maintenance)

@@ -39,6 +39,15 @@ extension RealtimeSnapshot {
         return builder.finalize()
     }
 
+    /// The children of a node with some keys, in the order of these, without its priority; nil if there are none.
+    func node(at path: RealtimePath, of children: [RealtimeKey], counting bytes: inout ReadBytes) throws
+        -> RealtimeNode?
+    {
+        var builder = RealtimeNodeBuilder()
+        try eachRow(at: TreeKey.of(path), of: children, counting: &bytes) { Self.send($1, at: $0, to: &builder) }
+        return builder.finalize()
+    }
+
     /// A node, nil in it for nothing; nil if it has more rows or bytes.
     func node(at path: RealtimePath, maxRows: Int, maxBytes: Int) throws -> RealtimeNode?? {
         struct TooLarge: Error {}
@@ -72,11 +81,16 @@ extension RealtimeSnapshot {
         return try leaf(at: target).map { RealtimeNode($0) }.hash
     }
 
-    /// The ranges in which a node differs from a client's compound hash; nil if the client needs all data.
+    /// What the ranges that are sent to a client may take: they are held in memory and sent as one message. A value is read
+    /// as the client takes it.
+    private static let maxRangeBytes = 256 * 1024
+
+    /// The ranges in which a node differs from a client's compound hash; nil if the client needs all data, or if they are
+    /// large.
     package func ranges(
         at path: RealtimePath, matching query: RealtimeQuery? = nil, differingFrom hash: RealtimeCompoundHash
     ) throws -> [RealtimeRange]? {
-        var comparison = RealtimeRangeComparison(with: hash)
+        var comparison = RealtimeRangeComparison(with: hash, maxBytes: Self.maxRangeBytes)
         try send(at: path, matching: query, to: &comparison)
         return comparison.finalize()
     }

@@ -16,6 +16,9 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// What is read at once for the listeners, without a query, of what a large value has changed. Those that are left end:
     /// their clients come back, and are read for by turns.
     package var maxReloadedBytes = 16 * 1024 * 1024
+    /// What the result of a query may have that is read beside the listeners and pushed as a whole. The listeners of a larger
+    /// one end too: no client may leave more unread.
+    package var maxRefreshedBytes = 4 * 1024 * 1024
     /// The children that match the queries that are listened to, which are kept in memory: of all of them together, and
     /// of those of one caller. A long key or value counts as several.
     package var maxWindowEntries = 2_000_000

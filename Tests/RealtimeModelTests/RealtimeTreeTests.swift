@@ -53,6 +53,19 @@ struct RealtimeTreeTests {
         #expect(try RealtimeUpdate(parsing: Array("{}".utf8), at: .root).entries.isEmpty)
     }
 
+    /// A priority sorts before some keys and after others.
+    @Test(arguments: [
+        ("null", #"{"5":true,"a":5,".priority":1,"-M":2}"#, #"{"5":true,"-M":2,"a":5,".priority":1}"#),
+        ("null", #"{"a/b":5,"a/.priority":2,".priority":1}"#, #"{"a":{"b":5,".priority":2},".priority":1}"#),
+        (#"{"x":1}"#, #"{"x":null,"y":2,".priority":1}"#, #"{"y":2,".priority":1}"#),
+        (#"{"x":1}"#, #"{"x":null,".priority":1}"#, "null"),
+    ])
+    func anObjectThatAnUpdateMakesHasItsPriority(before: String, update: String, after: String) throws {
+        var tree = RealtimeTree(try node(before))
+        tree.apply(.update(try RealtimeUpdate(parsing: Array(update.utf8), at: .root)), now: 0)
+        #expect(text(tree.root) == after)
+    }
+
     @Test func anIncrementReadsTheTreeBeforeTheUpdate() throws {
         var tree = RealtimeTree(try node(#"{"a":1,"b":10}"#))
         let update = try RealtimeUpdate(

@@ -34,6 +34,20 @@ struct JSONTests {
         try await fixture.close()
     }
 
+    /// In whatever order a client applies what it is sent.
+    @Test(.endsHangs, arguments: ["a", "-M", "5"]) func anObjectThatAnUpdateMakesHasItsPriority(key: String)
+        async throws
+    {
+        let fixture = try RealtimeFixture(.memory)
+        let view = await ListenerView(fixture.store, try RealtimePath("p"))
+        try await fixture.update("p", #"{"\#(key)":5,".priority":1}"#)
+        #expect(try await fixture.json("p") == #"{"\#(key)":5,".priority":1}"#)
+        #expect(try fixture.problems() == [])
+        let node = try await fixture.read { try $0.node(at: RealtimePath("p")) }
+        #expect(view.node == node)
+        try await fixture.close()
+    }
+
     /// Whatever a query would find below it: so an export sees that there is something.
     @Test(arguments: [nil, RealtimeQuery(index: .key, limit: .first(1))] as [RealtimeQuery?])
     func aLeafIsShownAsItIsByShallowReads(query: RealtimeQuery?) async throws {

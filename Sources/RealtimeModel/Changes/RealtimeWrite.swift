@@ -45,7 +45,10 @@ package enum RealtimeWrite: Sendable {
         }
     }
 
-    /// The write's changes, with its server values computed. A hash is not compared here.
+    /// The write's changes, with its server values computed, in the order in which they are applied. A hash is not compared
+    /// here.
+    ///
+    /// An update's priorities come after its values: an object that it makes has none before.
     ///
     /// - Parameters:
     ///   - now: the commit's milliseconds since 1970.
@@ -64,7 +67,11 @@ package enum RealtimeWrite: Sendable {
         case .update(let update):
             var changes: [RealtimeChange] = []
             changes.reserveCapacity(update.entries.count)
-            for entry in update.entries { changes.append(try change(entry.target, entry.value)) }
+            for isPriority in [false, true] {
+                for entry in update.entries where entry.target.isPriority == isPriority {
+                    changes.append(try change(entry.target, entry.value))
+                }
+            }
             return changes
         }
     }

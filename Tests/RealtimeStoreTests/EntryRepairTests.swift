@@ -114,6 +114,34 @@ import Testing
         try await fixture.close()
     }
 
+    /// One node would refuse all commits otherwise, since they share a batch with the work on the index.
+    @Test(arguments: EngineKind.allCases) func anIndexIsBuiltAroundADamagedNode(kind: EngineKind) async throws {
+        let fixture = try RealtimeFixture(kind)
+        try await fixture.set("users", #"{"u0":{"age":1},"u1":{"age":2},"u2":{"age":3}}"#)
+        let node = Self.key(TreeKey.of(try RealtimePath("users/u1/age")))
+        try fixture.engine.write { storage in
+            var row = try #require(try storage.get(.tree, node))
+            row[1] ^= 1
+            try storage.put(.tree, node, row)
+            // Notes of earlier work, which are damaged too.
+            for number in (0 as UInt64)..<4 {
+                var note = RowKind.indexPass.key(RealtimeFixture.namespace)
+                KeyBytes.append(number, to: &note)
+                try storage.put(.tree, note, [1, 2, 3, 4, 5, 6])
+            }
+        }
+        let parent = RealtimeIndexDefinition.Step.key(RealtimeKey(unchecked: "users"))
+        try await fixture.store.configureIndexes(
+            [RealtimeIndexDefinition(parents: [parent], index: Self.age)], in: RealtimeFixture.namespace)
+        try await fixture.set("other", "1")
+        try await fixture.store.settle()
+        let path = try RealtimePath("users")
+        let found = try await fixture.read { try $0.matches(of: RealtimeQuery(index: Self.age), at: path) }
+        #expect(found.isIndexed)
+        #expect(found.entries.map(\.key.string) == ["u0", "u2"])
+        try await fixture.close()
+    }
+
     @Test func theCheckSaysWhatARepairMayFix() async throws {
         let fixture = try await fixture(users: 2)
         func result() throws -> TreeCheckResult? {

@@ -33,8 +33,9 @@ struct IndexPass {
     /// - Parameter limit: the rows that are written or looked at.
     /// - Returns: whether the pass has ended.
     func advance(atMost limit: Int) throws -> Bool {
-        let note = try storage.get(.tree, key).map { (row) throws(DecodingFailure) in
-            try SealedRow.open(row, at: key, "the note of how far an index is built")
+        // A damaged note is as none: what has entries already gets the same ones.
+        let note = try storage.get(.tree, key).flatMap { row in
+            try? SealedRow.open(row, at: key, "the note of how far an index is built")
         }
         // The removal of an index that was still being built starts at the beginning.
         let position = note?.first == index.state.rawValue ? note.map { Array($0.dropFirst()) } : nil
@@ -69,7 +70,12 @@ struct IndexPass {
             return looked < limit
         }
         for (parent, key) in children {
-            guard let entry = try state.entry(of: key, at: parent, by: index.definition.index) else { continue }
+            let found: RealtimeIndexEntry?
+            do { found = try state.entry(of: key, at: parent, by: index.definition.index) } catch is DecodingFailure {
+                // What entry a damaged node should have is unknown. The check of the store reports the node.
+                continue
+            }
+            guard let entry = found else { continue }
             let path = IndexEntryKey.of(entry, in: IndexEntryKey.prefix(of: parent, index: index.number))
             try storage.put(.tree, TreeKey.stored(path, inTree: layout.tree(of: path)), [])
         }

@@ -445,6 +445,30 @@ import Testing
         await host.close()
     }
 
+    /// Hashing what is below the children takes as long as that is large: short reads don't wait for it.
+    @Test(.endsHangs) func aShallowReadWithAHashIsNoShortRead() async throws {
+        let host = try Host()
+        try await host.set("open", #"{"a":{"x":1},"b":2}"#)
+        let (gate, threads) = (DispatchSemaphore(value: 0), CommitConfiguration().readerThreads)
+        for _ in 0..<threads {
+            host.service.shared.store.read(in: "shop") { _ in
+                gate.wait()
+            } completion: { _ in
+            }
+        }
+        var read = RealtimeRead(try RealtimePath("open"), form: .shallow)
+        read.wantsHash = true
+        let (database, request) = (try host.database(), read)
+        let result = await withCheckedContinuation { continuation in
+            database.read(request, as: .admin, for: Self.client) { continuation.resume(returning: $0) }
+        }
+        for _ in 0..<threads { gate.signal() }
+        let reading = try result.get()
+        #expect(reading.content.bytesInMemory == #"{"a":true,"b":true}"#.utf8.count)
+        #expect(reading.hash?.isEmpty == false)
+        await host.close()
+    }
+
     @Test func aQueryWithoutIndexIsRefusedWithTheLineToAdd() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

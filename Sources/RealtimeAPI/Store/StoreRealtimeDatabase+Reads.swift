@@ -52,8 +52,8 @@ extension StoreRealtimeDatabase {
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
     ) {
         let completion = profiled(ProfiledOperation(read, of: client), completion) { $0.content.bytesInMemory }
-        // A query without an index looks at more than it finds.
-        guard read.query == nil else {
+        // A query without an index looks at more than it finds, and the hash of a node is that of all below it.
+        guard read.query == nil, !(read.form == .shallow && read.wantsHash) else {
             return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }
         guard case .value(let form) = read.form, access.allowsAll(to: principal) else {

@@ -142,6 +142,34 @@ import Testing
         try await fixture.close()
     }
 
+    /// Others wait for each step. Whether nodes have what the index orders is seen only when they are visited.
+    @Test(
+        arguments: [
+            [.key(RealtimeKey(unchecked: "users")), .any, .key(RealtimeKey(unchecked: "none"))],
+            [.key(RealtimeKey(unchecked: "users")), .any, .any],
+            [.key(RealtimeKey(unchecked: "users")), .any, .key(RealtimeKey(unchecked: "posts"))],
+        ] as [[RealtimeIndexDefinition.Step]])
+    func workOnAnIndexVisitsFewNodesInAStep(parents: [RealtimeIndexDefinition.Step]) async throws {
+        let fixture = try RealtimeFixture()
+        let members = (0..<100).map { #""u\#($0)":{"age":1,"posts":{"p":{"age":2}}}"# }
+        try await fixture.set("users", "{\(members.joined(separator: ","))}")
+        var index = RealtimeIndex(
+            number: 1, definition: RealtimeIndexDefinition(parents: parents, index: Self.age), state: .building)
+        try fixture.engine.write { storage in
+            let before = try storage.count(.tree, .all)
+            for state in [RealtimeIndex.State.building, .dropping] {
+                index.state = state
+                let pass = IndexPass(RealtimeFixture.namespace, TreeLayout(tree: Self.tree), index, storage)
+                var steps = 1
+                while try !pass.advance(atMost: 10) { steps += 1 }
+                #expect((10...40).contains(steps), "\(state)")
+            }
+            let after = try storage.count(.tree, .all)
+            #expect(after == before)
+        }
+        try await fixture.close()
+    }
+
     @Test func theCheckSaysWhatARepairMayFix() async throws {
         let fixture = try await fixture(users: 2)
         func result() throws -> TreeCheckResult? {

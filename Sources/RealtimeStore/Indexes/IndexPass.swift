@@ -82,20 +82,24 @@ struct IndexPass {
         return children.count < limit && looked < limit ? nil : last
     }
 
-    /// - Parameter position: the path of the first node that may have entries.
-    /// - Returns: the path of the first node that may have entries now; nil if none has.
+    /// - Parameter position: the first path at which there may be entries.
+    /// - Returns: the first path at which there may be entries now; nil if there are none.
     private func remove(from position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
         var entries: [[UInt8]] = []
         var next: [UInt8]?
         var looked = 0
         _ = try eachParent(from: position ?? []) { parent in
-            looked += 1
             try state.rows.scanPaths(KeyRange(prefix: IndexEntryKey.prefix(of: parent, index: index.number))) { path in
                 entries.append(Array(path))
                 return entries.count < limit
             }
-            guard entries.count >= limit || looked > limit else { return true }
+            guard entries.count >= limit else { return true }
             next = parent
+            return false
+        } passed: { path in
+            looked += 1
+            guard looked >= limit else { return true }
+            next = KeyBytes.successor(ofPrefix: Array(path))
             return false
         }
         for path in entries { try storage.delete(.tree, TreeKey.stored(path, inTree: layout.tree(of: path))) }

@@ -111,7 +111,7 @@ struct DisconnectTests {
         try await register(fixture, "a/b", "1")
         try await register(fixture, "a/b/c/.priority", "1")
         try await register(fixture, "ab", "2")
-        try await register(fixture, "", #"{"a/b/x":3,"a/c":4,"a/b":5}"#, .update)
+        try await register(fixture, "", #"{"a/b/x":3,"a/c":4,"a/b/y":5}"#, .update)
         try await register(fixture, "a", #"{"b":6}"#, .update)
         try await cancel(fixture, "a/b")
         #expect(try fixture.problems() == [])
@@ -120,6 +120,22 @@ struct DisconnectTests {
         try await register(fixture, "x", "1")
         try await cancel(fixture, "")
         #expect(try await fixture.store.disconnectSessions().isEmpty)
+        try await fixture.close()
+    }
+
+    /// Keys are compared by their bytes: two may look alike.
+    @Test func cancellingOneOfTwoKeysThatLookAlikeLeavesTheOther() async throws {
+        let fixture = try RealtimeFixture()
+        try await register(
+            fixture, "a",
+            "{\"e\u{301}\":{\".sv\":{\"increment\":2}},\"\u{E9}\":1,\"b/.priority\":3,\"b/c\":{\".value\":true,\".priority\":4}}",
+            .update)
+        try await cancel(fixture, "a/\u{E9}")
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture) == [nil])
+        let expected = "{\"b\":{\"c\":{\".value\":true,\".priority\":4},\".priority\":3},\"e\u{301}\":2}"
+        let json = try await fixture.json("a")
+        #expect(json.utf8.elementsEqual(expected.utf8), "\(json)")
         try await fixture.close()
     }
 

@@ -35,13 +35,20 @@ package struct RealtimeDisconnect: Hashable, Sendable {
         }
     }
 
-    /// What is left without a path and all below it; nil if that is nothing.
+    /// What is left without a path and all below it; nil if that is nothing. An update that can't be read stays as it is.
     func without(_ path: RealtimePath) -> RealtimeDisconnect? {
         guard !path.contains(target.path) else { return nil }
-        guard operation == .update, target.path.contains(path) else { return self }
+        guard operation == .update, target.path.contains(path),
+            let update = try? RealtimeUpdate(parsing: value, at: target.path)
+        else { return self }
+        let left = update.entries.filter { !path.contains($0.target.path) }
+        guard !left.isEmpty else { return nil }
+        guard left.count < update.entries.count,
+            let relative = try? RealtimeUpdate(
+                left.map { .init(target: $0.target.relative(to: target.path) ?? $0.target, value: $0.value) })
+        else { return self }
         var rest = self
-        guard let value = RealtimeUpdateText.removing(path, from: value, at: target.path) else { return nil }
-        rest.value = value
+        rest.value = relative.json
         return rest
     }
 

@@ -445,6 +445,29 @@ import Testing
         await host.close()
     }
 
+    /// Neither the writer nor the disk has work for it, and it waits for no other value.
+    @Test(.endsHangs) func aLargeValueThatNoRuleAllowsIsNotStored() async throws {
+        let host = try Host()
+        try await host.setRules(Self.rules)
+        let gate = try host.holdWriter()
+        let many = "[" + Array(repeating: "1", count: 20_001).joined(separator: ",") + "]"
+        for path in ["other", "own"] {
+            await #expect(throws: RealtimeServiceError.permissionDenied) {
+                try await host.set(path, many, as: Self.ada)
+            }
+            let (database, place) = (try host.database(), try RealtimePath(path))
+            #expect(throws: RealtimeServiceError.permissionDenied) {
+                _ = try many.utf8.withContiguousStorageIfAvailable { bytes in
+                    try database.stage(UnsafeRawBufferPointer(bytes), at: place, as: Self.ada) { _ in true }
+                }
+            }
+        }
+        gate.signal()
+        try await host.set("dropbox", many, as: Self.ada)
+        #expect(try await host.read("dropbox/20000") == "1")
+        await host.close()
+    }
+
     /// Hashing what is below the children takes as long as that is large: short reads don't wait for it.
     @Test(.endsHangs) func aShallowReadWithAHashIsNoShortRead() async throws {
         let host = try Host()

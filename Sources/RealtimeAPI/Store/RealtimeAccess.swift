@@ -39,6 +39,24 @@ enum RealtimeAccess: Sendable {
         }
     }
 
+    /// Refuses a write that no rule can allow, whatever there is and is written.
+    ///
+    /// - Throws: `RealtimeFailure` with the code `denied`.
+    func requirePossibleWrite(
+        of path: RealtimePath, as principal: RealtimePrincipal, now: Int64, _ observer: RulesObserver
+    ) throws {
+        guard case .client(let auth) = principal else { return }
+        switch self {
+        case .open: return
+        case .closed: throw RealtimeFailure.denied
+        case .rules(let rules):
+            let keys = path.keys.map(\.string)
+            guard !rules.mayAllowWrite(at: keys) else { return }
+            let request = DatabaseRulesRequest.write([keys], auth: auth?.variable ?? .null, now: now)
+            try observer.require(try rules.decide(request, before: NoRulesData(), detail: observer.detail), of: rules)
+        }
+    }
+
     /// - Throws: as ``requireRead(of:_:as:in:now:maxCost:_:)``.
     func requireWrite(
         _ write: RealtimeWrite, as principal: RealtimePrincipal, before: RealtimeSnapshot, after: RealtimeSnapshot,
@@ -63,6 +81,13 @@ enum RealtimeAccess: Sendable {
                 observer)
         }
     }
+}
+
+/// A tree without nodes, for a decision that depends on none.
+private struct NoRulesData: DatabaseRulesData {
+    func value(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
+    func priority(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
+    func childNames(at path: ArraySlice<String>, limit: Int) -> [String] { [] }
 }
 
 extension RealtimeFailure {

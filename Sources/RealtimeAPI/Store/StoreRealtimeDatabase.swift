@@ -166,7 +166,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
                     finish(write, answer, principal, client, completion)
                 }
                 if write.nodeCount > Self.maxShortNodes {
-                    shared.values.add { finishWithHash() }
+                    shared.values.add(of: caller(principal, client) ?? Self.admins) { finishWithHash() }
                 } else {
                     finishWithHash()
                 }
@@ -193,7 +193,7 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
         progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging {
-        if case .closed = access, !principal.isAdmin { throw .permissionDenied }
+        guard mayWrite(path, as: principal) else { throw .permissionDenied }
         do throws(StagingFailure) {
             let staged = try store.stage(text, at: path, in: name) { position throws(RealtimeFailure) in
                 if !progress(position) { throw RealtimeFailure(from: DocumentError.callerLeft) }
@@ -208,14 +208,26 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         }
     }
 
+    /// Whether the rules may allow a write of a path, whatever its value is.
+    private func mayWrite(_ path: RealtimePath, as principal: RealtimePrincipal) -> Bool {
+        do {
+            try access.requirePossibleWrite(of: path, as: principal, now: shared.now(), observer)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Stages a value that is in memory, and writes it.
     private func stage(
         _ value: RealtimeWriteValue, at path: RealtimePath, ifHash hash: String?, _ options: RealtimeWriteOptions,
         _ principal: RealtimePrincipal, _ client: RealtimeClient,
         _ completion: @escaping @Sendable (Result<RealtimeWritten, RealtimeServiceError>) -> Void
     ) {
+        // Before it takes a turn, and the writer's time and the disk's room.
+        guard mayWrite(path, as: principal) else { return completion(.failure(.permissionDenied)) }
         let place = client.writes.reserve()
-        shared.values.add { [self] in
+        shared.values.add(of: caller(principal, client) ?? Self.admins) { [self] in
             func fail(_ error: RealtimeServiceError) {
                 client.writes.submit(place) { completion(.failure(error)) }
             }

@@ -19,8 +19,8 @@ package final class StoreRealtimeService: RealtimeService {
         let unfinished = UnfinishedSessions()
         /// Writes down what clients register.
         let disconnects = LongWork("realtime.disconnects")
-        /// Stores large values, and hashes what isn't small.
-        let values = LongWork("realtime.values")
+        /// Stores large values, and hashes what isn't small: of one caller after the other.
+        let values = FairWork("realtime.values")
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
     }

@@ -45,6 +45,22 @@ import Testing
 
     // MARK: Writes
 
+    @Test(arguments: [
+        ("/", false), ("/a", false), ("/a/b/c", false), ("/open", true), ("/open/x/y", true), ("/own", false),
+        ("/own/ada", true), ("/own/ada/x", true), ("/never", false), ("/never/x", false), ("/never/maybe/x", true),
+    ])
+    func whatNoRuleCanAllowIsKnownBefore(path: String, isPossible: Bool) throws {
+        let rules = try DatabaseRules(
+            #"""
+            {"rules": {".read": true, "a": {"b": {".validate": true}}, "open": {".write": true},
+              "own": {"$uid": {".write": "$uid === auth.uid"}},
+              "never": {".write": false, "x": {".write": "auth != null && false"}, "maybe": {".write": "newData.exists()"}}}}
+            """#)
+        #expect(rules.mayAllowWrite(at: DatabaseSamples.path(path)) == isPossible)
+        guard !isPossible else { return }
+        #expect(try !DatabaseSamples.writes(rules, [(path, "1")], as: "ada").isAllowed)
+    }
+
     private static let widgets = #"""
         {"rules": {".write": true, ".validate": "newData.hasChild('widgets')", "widgets": {
           "$id": {".validate": "newData.hasChildren(['color', 'size'])",

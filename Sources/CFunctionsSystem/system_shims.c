@@ -114,38 +114,47 @@ void functions_trim_freed_memory(size_t least) { (void)least; }
 #endif
 
 #if defined(__linux__)
-/* Relocated data is in segments that can be written, also where it is protected later. */
-static int release_pages(struct dl_phdr_info *program, size_t size, void *unused) {
+/* Whether all pages of a range that are in memory are those of their file. Others have been changed: by a debugger or a probe,
+   or by relocations where they are in code. -1 if that can't be found out. */
+static int is_as_in_file(int pages, uintptr_t start, uintptr_t end, uintptr_t page) {
+    uint64_t entries[512];
+    for (uintptr_t first = start / page; first < end / page;) {
+        size_t count = end / page - first;
+        if (count > 512) count = 512;
+        if (pread(pages, entries, count * 8, (off_t)(first * 8)) != (ssize_t)(count * 8)) return -1;
+        for (size_t index = 0; index < count; index++) {
+            /* Present or swapped, and no page of a file: see the kernel's Documentation/admin-guide/mm/pagemap. */
+            if ((entries[index] >> 62) != 0 && ((entries[index] >> 61) & 1) == 0) return 0;
+        }
+        first += count;
+    }
+    return 1;
+}
+
+static int release_pages(struct dl_phdr_info *program, size_t size, void *context) {
     (void)size;
-    (void)unused;
+    int pages = *(int *)context;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (int index = 0; index < program->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &program->dlpi_phdr[index];
+        /* Relocated data is in segments that can be written, also where it is protected later. */
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
         uintptr_t start = program->dlpi_addr + segment->p_vaddr, end = start + segment->p_filesz;
         /* What shares a page with another segment stays. */
         start = (start + page - 1) & ~(page - 1);
         end &= ~(page - 1);
-        if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+        if (start < end && is_as_in_file(pages, start, end, page) == 1) {
+            madvise((void *)start, end - start, MADV_DONTNEED);
+        }
     }
     return 0;
 }
 
-static int is_traced(void) {
-    char line[128];
-    int tracer = 0;
-    FILE *file = fopen("/proc/self/status", "re");
-    if (file == NULL) return 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "TracerPid: %d", &tracer) == 1) break;
-    }
-    fclose(file);
-    return tracer != 0;
-}
-
 void functions_release_program_pages(void) {
-    /* A debugger's breakpoints are in these pages. */
-    if (!is_traced()) dl_iterate_phdr(release_pages, NULL);
+    int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (pages < 0) return;
+    dl_iterate_phdr(release_pages, &pages);
+    close(pages);
 }
 #else
 void functions_release_program_pages(void) {}

@@ -209,7 +209,7 @@ package struct ReleaseStore: Sendable {
         try Self.sync(draft)
     }
 
-    /// Makes a draft's directory that of a release, atomically, in place of a damaged one of this id.
+    /// Makes a draft's directory that of a release, in place of a damaged one of this id.
     func keep(_ draft: String, of bundle: String, as id: String, _ record: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

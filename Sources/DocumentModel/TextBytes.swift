@@ -9,7 +9,7 @@ package enum TextBytes {
     static func hash(_ text: String, into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // Strings one after the other differ from the same bytes cut elsewhere.
+        // A terminator, so that ["ab", "c"] and ["a", "bc"] have different hashes.
         hasher.combine(0xFF as UInt8)
     }
 

@@ -1,7 +1,7 @@
 extension Value {
     /// Whether queries and array operations treat both values as equal: 1 and 1.0 are equal, and so are NaN and NaN.
     ///
-    /// As if ``compare(_:_:)`` were asked, but in a time that the size of the smaller value bounds.
+    /// Whether ``compare(_:_:)`` finds them the same, in time bounded by the smaller value.
     public static func equivalent(_ a: Value, _ b: Value) -> Bool {
         switch (a, b) {
         case (.array(let a), .array(let b)):
@@ -48,7 +48,7 @@ extension Value {
         case .map(let fields):
             hasher.combine(valueClass)
             hasher.combine(fields.count)
-            // Whatever the order of the members.
+            // XOR, so that the order of the members doesn't matter.
             var members = 0
             for (name, value) in fields {
                 var member = hasher

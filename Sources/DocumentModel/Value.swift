@@ -29,7 +29,7 @@ extension Value: Hashable {
         case (.reference(let a), .reference(let b)): a == b
         case (.geoPoint(let a), .geoPoint(let b)): a == b
         case (.array(let a), .array(let b)): a == b
-        case (.map(let a), .map(let b)): a == b
+        case (.map(let a), .map(let b)): a.count == b.count && a.allSatisfy { b.member($0.key) == $0.value }
         default: false
         }
     }

@@ -89,12 +89,17 @@ extension DocumentService {
     /// The document after a write that was committed, with the fields that the write left unchanged, which the commit's result
     /// doesn't contain: in the commit's state, as the principal may read it.
     ///
-    /// If it can't be read, or by this principal, it has the fields that were written: the commit is done.
+    /// If the principal may not read it, or reading fails, it has only the fields that were written: the commit is done.
     func document(after write: Write, _ result: CommitResult, as principal: Principal) async -> Document {
-        let answer = try? await get([write.path], .at(result.commitTime), as: principal)
-        if let found = answer?.documents.first, let document = found { return document }
+        func found(by principal: Principal) async -> Document? {
+            let answer = try? await get([write.path], .at(result.commitTime), as: principal)
+            return answer?.documents.first ?? nil
+        }
+        if let document = await found(by: principal) { return document }
         let time = result.writeResults.first?.updateTime ?? result.commitTime
-        return Document(path: write.path, fields: write.writtenFields, createTime: time, updateTime: time)
+        return Document(
+            path: write.path, fields: write.writtenFields, createTime: await found(by: .admin)?.createTime ?? time,
+            updateTime: time)
     }
 }
 

@@ -100,7 +100,12 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         let part = unwrapInboundIn(data)
         guard !isClosing else { return }
         guard mustWait || !waiting.isEmpty else { return handle(part) }
-        waiting.append(part)
+        if case .body(let more) = part, case .body(var bytes)? = waiting.last {
+            bytes.writeImmutableBuffer(more)
+            waiting[waiting.count - 1] = .body(bytes)
+        } else {
+            waiting.append(part)
+        }
         if !isPaused {
             isPaused = true
             _ = context.channel.setOption(.autoRead, value: false)
@@ -112,8 +117,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// What is read at once may have thousands of small requests, which take many times their bytes.
-    private static let maxWaiting = 256
+    /// What is read at once may have thousands of small requests, which take many times their bytes. A request has up to three
+    /// parts.
+    private static let maxWaiting = 3 * 128
 
     /// A client that doesn't read its answers gets no further ones: they would fill the host's memory.
     private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }

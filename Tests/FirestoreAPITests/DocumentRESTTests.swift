@@ -99,6 +99,9 @@ struct DocumentRESTTests: RESTExchanges {
                 .commit([write], transaction: nil), as: ada,
                 Self.committed(WriteResult(updateTime: Self.time, transformResults: []))),
             .init(.get([path], .at(Self.time)), as: ada, .failed(DocumentError(.permissionDenied, "no"))),
+            // For the time of its creation.
+            .init(
+                .get([path], .at(Self.time)), as: .admin, .failed(DocumentError(.unavailable, "the store is full"))),
         ])
         let answer = try await exchange(
             .patch, Self.root + "/u/a?updateMask.fieldPaths=n",

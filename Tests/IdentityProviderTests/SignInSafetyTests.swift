@@ -257,7 +257,7 @@ import UserStore
         }
     }
 
-    /// Whoever moves on twice has a token whose predecessors aren't stored.
+    /// A client that moves on twice has a token whose predecessors aren't stored.
     @Test func aCopyThatIsTwoSuccessorsAheadEndsTheSignIn() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp("ada@example.com", "right-one")

@@ -199,10 +199,26 @@ import TokenVerification
         }
     }
 
+    /// Its owner may have signed up with it after another had, by mistake or not, and then changed it.
+    @Test func anAddressThatWasNeverVerifiedIsTakenFromNoAccount() async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)","email":"eve@example.com"}"#)
+            #expect(changed.status == 200)
+            let holder = try await host.signUp("ada@example.com", "secret-2")
+            let undo = try await code(host, "ada@example.com", "RECOVER_EMAIL")
+            let refused = try await host.account("update", #"{"oobCode":"\#(undo)"}"#)
+            #expect(refused.body.errorMessage?.hasPrefix("EMAIL_EXISTS") == true)
+            #expect(try await host.refresh(holder.refreshToken).status == 200)
+        }
+    }
+
     /// A thief may change the address, and sign up with the one that was lost.
     @Test func aLostAddressIsTakenFromAnAccountThatHasNotVerifiedIt() async throws {
         try await Host.serving { host in
             let user = try await host.signUp("ada@example.com", "secret-1")
+            let verified = #"{"localId":"\#(user.uid)","emailVerified":true}"#
+            #expect(try await host.admin("update", verified).status == 200)
             let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)","email":"eve@example.com"}"#)
             #expect(changed.status == 200)
             let holder = try await host.signUp("ada@example.com", "evil-123")
@@ -210,7 +226,7 @@ import TokenVerification
             let json = #"{"localId":"\#(holder.uid)","emailVerified":true}"#
             #expect(try await host.admin("update", json).status == 200)
             let refused = try await host.account("update", #"{"oobCode":"\#(undo)"}"#)
-            #expect(refused.body.errorMessage?.hasPrefix("EMAIL_EXISTS : Another account has verified") == true)
+            #expect(refused.body.errorMessage?.hasPrefix("EMAIL_EXISTS : Another account has this") == true)
             let page = try await host.send(
                 "/emulator/action?mode=recoverEmail&oobCode=\(undo)&apiKey=k", method: .get)
             #expect(page.status == 400)
@@ -268,7 +284,7 @@ import TokenVerification
         }
     }
 
-    /// Whoever takes the address of a verified account away could prepare it, with a second factor, for another's address.
+    /// An attacker who takes away the address of a verified account could prepare it, with a second factor, for another's address.
     @Test func anAccountWithSecondFactorsTakesNoUnverifiedAddress() async throws {
         try await Host.serving { host in
             let user = try await host.signUp("evil@example.com", "attacker-1")

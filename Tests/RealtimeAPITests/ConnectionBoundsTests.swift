@@ -361,10 +361,10 @@ import Testing
         // Its client takes nothing, so its requests wait.
         channel.isWritable = false
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/a.json?ns=n", headers: ["Host": "h"])
-        for number in 1...300 where channel.isActive {
+        for number in 1...400 where channel.isActive {
             let part: HTTPServerRequestPart = number.isMultiple(of: 2) ? .end(nil) : .head(head)
             try channel.writeInbound(part)
-            if number == 256 { #expect(channel.isActive) }
+            if number == 384 { #expect(channel.isActive) }
         }
         #expect(!channel.isActive)
         #expect(loop.connectionCount == 0)

@@ -74,6 +74,7 @@ import Testing
         user.validSince = 8
         user.recoveryEmail = "lost@example.com"
         user.recoverySince = 9
+        user.isRecoveryVerified = true
         user.signInGeneration = 10
         for scheme in schemes {
             user.password = PasswordHash(scheme: scheme, hash: [1, 2, 3], salt: [4])

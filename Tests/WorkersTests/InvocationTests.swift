@@ -248,14 +248,15 @@ struct InvocationTests {
         #expect(!ring.loop.isBusy)
     }
 
-    @Test func aClaimThatIsRefusedKeepsNothingGoing() throws {
+    @Test(arguments: [true, false]) func aClaimThatIsRefusedKeepsNothingGoing(leavesFirst: Bool) throws {
         let ring = InvocationRing()
         let client = try ring.admit(key: CompletionKey(scope: "f/", key: "k", fingerprint: [1]))
         let worker = try #require(ring.processes.workers.first)
         worker.send(.claim(key: "k", .once), try #require(worker.takeInvocations().first))
+        if leavesFirst { client.invocation?.clientLeft() }
         ring.documents.answer(.failed(DocumentError(.unavailable, "it is full")))
         ring.run()
-        client.invocation?.clientLeft()
+        if !leavesFirst { client.invocation?.clientLeft() }
         ring.run()
         #expect(worker.frames.last?.kind == .cancel)
     }

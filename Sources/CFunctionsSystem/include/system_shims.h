@@ -33,7 +33,7 @@ void functions_return_freed_memory(void);
 void functions_trim_freed_memory(size_t least);
 
 /* Takes the pages of the program and its libraries that can't be written out of the resident memory of the process. Those that
-   are needed come back, from the system's cache. Does nothing where the process is traced, and on systems other than Linux. */
+   are needed come back, from the system's cache. Pages that were changed stay. Does nothing on systems other than Linux. */
 void functions_release_program_pages(void);
 
 /* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run

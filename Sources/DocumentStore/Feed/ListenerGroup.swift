@@ -22,7 +22,7 @@ package final class ListenerGroup: Sendable {
         var mailboxes: [Int32: ListenerMailbox] = [:]
         /// The members that may have news.
         var ready: Set<Int32> = []
-        /// Those of them that weren't asked for.
+        /// Members with news that the last take left out.
         var held: Set<Int32> = []
         var isClosed = false
     }

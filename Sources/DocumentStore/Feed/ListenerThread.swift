@@ -115,6 +115,14 @@ final class ListenerThread: @unchecked Sendable {
         for listeners: some Collection<ListenerCore>
     ) -> [SizedEvent]? {
         let start = parts.elapsed()
+        let limit = parts.configuration.maxDeliveryTime
+        guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else {
+            let error = DocumentError(
+                .failedPrecondition,
+                "the changes for one client's listeners took more than \(limit) within a minute, the limit; start over")
+            end(core.mailbox.id, after: error)
+            return nil
+        }
         refilled = .zero
         defer {
             // Refills have a limit of their own.
@@ -122,13 +130,6 @@ final class ListenerThread: @unchecked Sendable {
             for listener in listeners { deliveryTimes.spend(part, for: listener.refiller) }
         }
         do {
-            let limit = parts.configuration.maxDeliveryTime
-            guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else {
-                throw DocumentError(
-                    .failedPrecondition,
-                    "the changes for one client's listeners took more than \(limit) within a minute, the limit; start over"
-                )
-            }
             return try event(core, changes, at: version).map { [SizedEvent($0)] } ?? []
         } catch {
             end(core.mailbox.id, after: error)

@@ -84,7 +84,7 @@ struct RecentChanges: Sendable {
 
     /// Whether a query's matches changed after a version: one was added, removed or replaced.
     ///
-    /// - Parameter steps: how many comparisons of short values may be made, of which those that this takes are subtracted.
+    /// - Parameter steps: how many comparisons of short values may be made, decreased by what this call takes.
     /// - Returns: nil if it takes more.
     func hasChanged(_ query: NormalizedQuery, after version: Int64, within steps: inout Int) -> Bool? {
         guard let (positions, newer) = newer(for: query, after: version), !newer.isEmpty else { return false }

@@ -133,7 +133,7 @@ struct WriteComputation {
         note { () throws(DocumentError) in try catalog.check(fields, of: path) }
         var document = Document(
             path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
-        if let current, current.fields == fields { document.updateTime = current.updateTime }
+        if let current, Value.map(current.fields) == .map(fields) { document.updateTime = current.updateTime }
         after[path] = .some(document)
         let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)

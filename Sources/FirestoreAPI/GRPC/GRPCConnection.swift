@@ -51,7 +51,7 @@ package struct GRPCConnection: Sendable {
         figures.addGRPCConnections(1)
         channel.closeFuture.whenComplete { _ in figures.addGRPCConnections(-1) }
         try channel.pipeline.syncOperations.addHandlers([
-            ActivityWatch(activity.value), handler, ConnectionEnd(activity.value, limits),
+            ActivityWatch(activity.value), handler, ConnectionEnd(activity.value, service.limits),
         ])
     }
 
@@ -120,22 +120,25 @@ package struct GRPCConnection: Sendable {
         /// A client that is silent for so long is asked whether it is still there, and has as long again to answer.
         private let silence: TimeAmount
         private let idleness: TimeAmount
+        /// Between two looks.
+        private let pause: TimeAmount
 
         private let activity: Activity
         private var watch: Scheduled<Void>?
         /// When the client was asked last.
         private var pinged: NIODeadline?
 
-        init(_ activity: Activity, _ limits: ClientLimits.GRPC) {
+        init(_ activity: Activity, _ limits: GRPCLimits) {
             self.activity = activity
-            silence = .seconds(Int64(limits.pingSeconds))
-            idleness = .seconds(Int64(limits.idleSeconds))
+            silence = .seconds(Int64(limits.clients.grpc.pingSeconds))
+            idleness = .seconds(Int64(limits.clients.grpc.idleSeconds))
+            pause = min(silence, idleness, .seconds(Int64(limits.transferSeconds)))
         }
 
-        func handlerAdded(context: ChannelHandlerContext) { look(after: min(silence, idleness), context: context) }
+        func handlerAdded(context: ChannelHandlerContext) { look(context) }
 
-        private func look(after delay: TimeAmount, context: ChannelHandlerContext) {
-            watch = context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
+        private func look(_ context: ChannelHandlerContext) {
+            watch = context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
                 let now = NIODeadline.now()
                 if self.activity.streams.isEmpty, now - self.activity.ended >= self.idleness {
                     return self.end(context)
@@ -151,7 +154,7 @@ package struct GRPCConnection: Sendable {
                         streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 0), ack: false))
                     context.writeAndFlush(self.wrapOutboundOut(ping), promise: nil)
                 }
-                self.look(after: min(self.silence, self.idleness), context: context)
+                self.look(context)
             }
         }
 

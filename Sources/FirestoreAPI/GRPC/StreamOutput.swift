@@ -11,12 +11,12 @@ final class StreamOutput: ChannelOutboundHandler {
 
     private let budget: MemoryBudget?
     private var context: ChannelHandlerContext?
-    /// Whose the stream is; nil until it is known, and again until something is held.
     private var identify: () -> MemoryBudget.Holder = { .stranger(0) }
+    /// Whose memory it takes, once it has taken some.
     private var holder: MemoryBudget.Holder?
     private var held = 0
     private var pace = ClientPace()
-    /// What was written uncounted, since it is little.
+    /// What was written at first, which is little and isn't followed.
     private var smallBytes = 0
     private var isReset = false
 
@@ -32,7 +32,7 @@ final class StreamOutput: ChannelOutboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        hold(0)
+        hold(unsent: 0)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -48,7 +48,7 @@ final class StreamOutput: ChannelOutboundHandler {
             smallBytes += bytes.readableBytes
             return context.write(data, promise: promise)
         }
-        guard hold(pace.unsent + bytes.readableBytes) else {
+        guard hold(unsent: pace.unsent + bytes.readableBytes) else {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return reset()
         }
@@ -68,23 +68,24 @@ final class StreamOutput: ChannelOutboundHandler {
         pace.wrote(count)
         promise.futureResult.assumeIsolated().whenComplete { _ in
             self.pace.took(count)
-            if self.context != nil { self.hold(self.pace.unsent) }
+            if self.context != nil { self.hold(unsent: self.pace.unsent) }
         }
         context.write(wrapOutboundOut(.data(frame)), promise: promise)
     }
 
     /// - Returns: false if the holder may not hold so many bytes; nothing was changed then.
     @discardableResult
-    private func hold(_ bytes: Int) -> Bool {
+    private func hold(unsent: Int) -> Bool {
+        let bytes = unsent > Self.maxSmallBytes ? unsent : 0
         guard let budget, bytes != held else { return true }
         let holder = holder ?? identify()
+        self.holder = holder
         if bytes < held {
             budget.release(held - bytes, of: holder)
         } else if !budget.take(bytes - held, for: holder) {
             return false
         }
         held = bytes
-        self.holder = bytes > 0 ? holder : nil
         return true
     }
 

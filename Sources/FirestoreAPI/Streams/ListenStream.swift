@@ -33,8 +33,8 @@ final class ListenStream: Sendable {
         }
     }
 
-    /// What was taken from the store and waits, because a target is behind: of others no more than what was taken before it
-    /// was, and of those that were behind what brought them up.
+    /// What was taken from the store and waits because a target is behind: what came before that, and what brought up those that
+    /// were behind.
     private struct Collected {
         var resets: [Int32] = []
         var documents = ListenBatch()

@@ -124,14 +124,18 @@ extension UserRecord {
         if let email, new != email {
             initialEmail = initialEmail ?? email
             let isOver = recoverySince.map { milliseconds - $0 > 1000 * CodeLifetime.mail(.recoverEmail) } ?? true
-            if recoveryEmail == nil || isOver { (recoveryEmail, recoverySince) = (email, milliseconds) }
+            if recoveryEmail == nil || isOver {
+                (recoveryEmail, recoverySince, isRecoveryVerified) = (email, milliseconds, isEmailVerified)
+            }
         }
         email = new
         isEmailVerified = isVerified
     }
 
     /// No address from before can be restored.
-    mutating func forgetLostEmails() { (initialEmail, recoveryEmail, recoverySince) = (nil, nil, nil) }
+    mutating func forgetLostEmails() {
+        (initialEmail, recoveryEmail, recoverySince, isRecoveryVerified) = (nil, nil, nil, false)
+    }
 
     mutating func removeEmail(at milliseconds: Int64) {
         replaceEmail(by: nil, at: milliseconds)

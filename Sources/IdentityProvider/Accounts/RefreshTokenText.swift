@@ -24,7 +24,7 @@ struct RefreshTokenText: Sendable {
         let bytes = text.utf8
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         let name = bytes[..<dot]
-        // An invented one may have anything there.
+        // A forged token may have any text there.
         guard (1...512).contains(name.count) else { return nil }
         let secret = bytes[bytes.index(after: dot)...]
         self.text = text

@@ -24,9 +24,9 @@ extension IdentityToolkit {
     /// Issues a new ID token.
     ///
     /// The refresh token stays good, as with Google. One that is used from another address than before gets a successor;
-    /// if it comes again once the successor is in use, it was copied, and no token of the sign-in is good any more, even if
-    /// the token itself isn't stored any more. So it is if it comes again and again from other addresses, and no successor
-    /// is ever used.
+    /// if it comes again once the successor is in use, it was copied, and all tokens of the sign-in end, even if the token
+    /// itself isn't stored any more. They also end if it comes again and again from other addresses, and no successor is ever
+    /// used.
     func refresh(_ call: SignInCall) async throws -> JSONObject {
         let grant = try require(call["grantType"], "MISSING_GRANT_TYPE")
         try require(grant == "refresh_token", "INVALID_GRANT_TYPE")
@@ -73,7 +73,9 @@ extension IdentityToolkit {
             // The client has this one now. Of its predecessors, one remains, to notice a copy of it.
             old.supersededAt = transaction.seconds
             for other in old.successors where other != hash {
-                if let lost = try transaction.refreshToken(other) { transaction.delete(lost, hash: other) }
+                guard let lost = try transaction.refreshToken(other) else { continue }
+                // Another tab of the same browser may have it.
+                if lost.origin != token.origin { transaction.delete(lost, hash: other) }
             }
             if let older = old.predecessor, let token = try transaction.refreshToken(older) {
                 transaction.delete(token, hash: older)

@@ -131,6 +131,7 @@ extension IdentityToolkit {
             seen.passwordUpdatedAt = user.passwordUpdatedAt
             seen.validSince = user.validSince
             seen.recoverySince = user.recoverySince
+            seen.isRecoveryVerified = user.isRecoveryVerified
             return isCreation == candidate.isCreation && seen == user
         }
     }

@@ -292,7 +292,7 @@ extension IdentityToolkit {
                 try handOver(&user, in: transaction)
                 let lostAt = old.recoverySince ?? stored.createdAt
                 user.secondFactors.removeAll { $0.enrolledAt >= lostAt }
-                try takeBack(action.email, for: user, in: transaction)
+                try takeBack(action.email, wasVerified: old.isRecoveryVerified, for: user, in: transaction)
                 user.email = action.email
                 user.isEmailVerified = true
             }

@@ -25,11 +25,15 @@ extension IdentityToolkit {
         return action
     }
 
-    /// Takes a lost address from another account that has it by now, without having verified it: the code has gone to the
-    /// address, so that its owner is who restores it.
-    func takeBack(_ email: String, for user: UserRecord, in transaction: UserTransaction) throws {
+    /// Takes a lost address from another account that has it by now, without having verified it: the code was sent to the
+    /// address, so its owner restores it.
+    ///
+    /// - Parameter wasVerified: whether the user had verified it. Otherwise the other account may be that of its owner.
+    func takeBack(
+        _ email: String, wasVerified: Bool, for user: UserRecord, in transaction: UserTransaction
+    ) throws {
         guard var holder = try transaction.user(email: email), holder.uid != user.uid else { return }
-        guard !holder.isEmailVerified else { throw IdentityToolkitError.lostAddressIsVerified }
+        guard wasVerified, !holder.isEmailVerified else { throw IdentityToolkitError.lostAddressIsTaken }
         (holder.email, holder.password, holder.usesEmailLink) = (nil, nil, false)
         try endSignIns(of: &holder, in: transaction)
         try transaction.update(holder)

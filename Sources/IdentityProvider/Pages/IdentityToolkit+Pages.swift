@@ -48,7 +48,7 @@ extension IdentityToolkit {
             return try done(action, continueURL, call)
         } catch let error as IdentityToolkitError where error == .invalidCode {
             return try failure("This link has expired or was used before.", hint: "Ask for another one.", call)
-        } catch let error as IdentityToolkitError where error == .lostAddressIsVerified {
+        } catch let error as IdentityToolkitError where error == .lostAddressIsTaken {
             return try failure("The email address can't be restored.", hint: error.message, call)
         } catch let error as IdentityToolkitError where mode == .passwordReset {
             return try failure("The password can't be set.", hint: error.message, call)

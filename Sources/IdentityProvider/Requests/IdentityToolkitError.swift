@@ -34,9 +34,9 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
     static let userNotFound = Self("USER_NOT_FOUND")
     static let userDisabled = Self("USER_DISABLED")
     static let invalidCode = Self("INVALID_OOB_CODE")
-    static let lostAddressIsVerified = Self(
-        "EMAIL_EXISTS : Another account has verified this email address. Delete it or change its address, and follow "
-            + "the link again.")
+    static let lostAddressIsTaken = Self(
+        "EMAIL_EXISTS : Another account has this email address. Delete it or change its address, and follow the link "
+            + "again.")
     static let tooManyAttempts = Self(
         "TOO_MANY_ATTEMPTS_TRY_LATER : Access has been paused because of too many failed attempts; retry later.")
 

@@ -118,15 +118,21 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         let part = unwrapInboundIn(data)
         guard !isClosing else { return }
         guard mustWait || !waiting.isEmpty else { return handle(part) }
-        waiting.append(part)
+        if case .body(let more) = part, case .body(var bytes)? = waiting.last {
+            bytes.writeImmutableBuffer(more)
+            waiting[waiting.count - 1] = .body(bytes)
+        } else {
+            waiting.append(part)
+        }
         pause(true)
         guard waiting.count > Self.maxWaiting else { return }
         isClosing = true
         breakOff()
     }
 
-    /// What is read at once may have thousands of small requests, which take many times their bytes.
-    private static let maxWaiting = 256
+    /// What is read at once may have thousands of small requests, which take many times their bytes. A request has up to three
+    /// parts.
+    private static let maxWaiting = 3 * 128
 
     private var mustWait: Bool {
         if case .answering = state { return true }

@@ -33,7 +33,7 @@ struct IndexPass {
     /// - Parameter limit: the rows that are written or looked at.
     /// - Returns: whether the pass has ended.
     func advance(atMost limit: Int) throws -> Bool {
-        // A damaged note is as none: what has entries already gets the same ones.
+        // A damaged note is ignored: the pass starts again and writes the same entries.
         let note = try storage.get(.tree, key).flatMap { row in
             try? SealedRow.open(row, at: key, "the note of how far an index is built")
         }

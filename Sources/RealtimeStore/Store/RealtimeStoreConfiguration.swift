@@ -8,6 +8,8 @@ package struct RealtimeStoreConfiguration: Sendable {
     package var writerLimits = RealtimeReadLimits(maxQueryNodes: 5_000, maxBytes: 512 * 1024)
     /// What the writer's checks of a commit may cost, in units of about 50 ns: 1 ms. Beyond it, readers decide again.
     package var maxWriterCheckCost = 20_000
+    /// Likewise, for a commit that has returned to the readers several times.
+    package var maxLastWriterCheckCost = 400_000
     /// What a short read hashes of what a commit depends on. If there is more, it takes the turn of a long read.
     package var shortLimits = RealtimeReadLimits(maxQueryNodes: 1_000, maxBytes: 64 * 1024)
     /// What bringing a query listener up to date may look at while all other listeners wait. If it needs more, the

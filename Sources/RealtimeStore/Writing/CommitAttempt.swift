@@ -4,7 +4,7 @@ import RealtimeModel
 
 /// A commit on its way to the writer: readers decide on it, and it is submitted in its turn among those of its client.
 ///
-/// If the writer finds that what the decision depends on has changed, and that deciding again would keep it, the commit
+/// If the writer finds that what the decision depends on has changed, and that deciding again would take it long, the commit
 /// returns to the readers. Those of its client that follow return too, so that they keep their order.
 struct CommitAttempt: Sendable {
     let store: RealtimeStore
@@ -16,11 +16,17 @@ struct CommitAttempt: Sendable {
     let completion: @Sendable (Result<RealtimeCommitted, RealtimeFailure>) -> Void
     /// How often the writer couldn't decide on it.
     private var undecided = 0
-    /// Whether it has been with the writer.
+    /// Whether the writer has given it back.
     private var hasReturned = false
 
     /// How often a commit returns that the writer can't decide on.
     static let maxReturns = 5
+
+    /// What deciding may cost on the writer. At last it is more: others may write all the time.
+    var maxWriterCost: Int {
+        let limits = store.configuration
+        return undecided < Self.maxReturns ? limits.maxWriterCheckCost : limits.maxLastWriterCheckCost
+    }
 
     init(
         _ request: RealtimeCommit, to store: RealtimeStore, in context: OperationContext, _ turn: RealtimeWriteTurn?,

@@ -9,16 +9,21 @@ package final class RealtimeCommitPart: CommitPart {
     private let request: RealtimeCommit
     private let early: EarlyDecision?
     private let kind: RealtimeRows
+    /// What deciding on it again may cost here.
+    private let maxCheckCost: Int
     private var plan: WritePlan?
     private var caused: [CausedEvent] = []
     /// Why the part has refused the commit.
     package private(set) var failure: RealtimeFailure?
-    /// Whether it was refused because what it was decided on has changed, and deciding again would keep the writer.
+    /// Whether it was refused because what it was decided on has changed, and deciding again would take the writer long.
     private(set) var isUndecided = false
     /// Once the commit was applied.
     package private(set) var result: RealtimeCommitted?
 
-    init(_ request: RealtimeCommit, early: EarlyDecision? = nil, of kind: RealtimeRows) {
+    init(
+        _ request: RealtimeCommit, early: EarlyDecision? = nil, maxCheckCost: Int? = nil, of kind: RealtimeRows
+    ) {
+        self.maxCheckCost = maxCheckCost ?? kind.configuration.maxWriterCheckCost
         self.request = request
         self.early = early
         self.kind = kind
@@ -74,7 +79,7 @@ package final class RealtimeCommitPart: CommitPart {
         try plan.apply(request.writes)
         if valid?.isChecked != true, let check = request.check {
             do {
-                try plan.check(check, maxCost: kind.configuration.maxWriterCheckCost)
+                try plan.check(check, maxCost: maxCheckCost)
             } catch let failure as RealtimeFailure {
                 return try refuse(failure)
             }
@@ -160,10 +165,10 @@ final class RealtimeCommitJob: CommitJob {
 
     func run(in batch: CommitBatch) throws {
         guard !attempt.waits(with: early) else { return }
-        let part = RealtimeCommitPart(request, early: early, of: kind)
+        let part = RealtimeCommitPart(request, early: early, maxCheckCost: attempt.maxWriterCost, of: kind)
         let outcome = try batch.run(Commit([part], in: attempt.context))
         if part.isUndecided, let again = attempt.returned() {
-            // Only then can a reader see what has changed.
+            // Readers see the change once the batch is durable.
             return batch.whenDurable { error in
                 if let error { again.fail(RealtimeFailure(from: error)) } else { again.decide() }
             }

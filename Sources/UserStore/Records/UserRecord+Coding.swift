@@ -6,6 +6,7 @@ extension UserRecord {
         case email = 1, isEmailVerified, displayName, photoURL, phoneNumber, isDisabled, password, passwordUpdatedAt
         case usesEmailLink, usesCustomToken, identity, secondFactor, claims, initialEmail, createdAt, lastSignInAt
         case lastRefreshAt, validSince, recoveryEmail, recoverySince, signInGeneration
+        case isRecoveryVerified
     }
 
     init(uid: String, stored bytes: [UInt8]) throws(DecodingFailure) {
@@ -38,6 +39,7 @@ extension UserRecord {
             case .recoveryEmail: recoveryEmail = try reader.string()
             case .recoverySince: recoverySince = try reader.signed()
             case .signInGeneration: signInGeneration = try reader.signed()
+            case .isRecoveryVerified: isRecoveryVerified = true
             }
         }
     }
@@ -85,6 +87,7 @@ extension UserRecord {
         text(.recoveryEmail, recoveryEmail)
         number(.recoverySince, recoverySince)
         number(.signInGeneration, signInGeneration == 0 ? nil : signInGeneration)
+        flag(.isRecoveryVerified, isRecoveryVerified)
         return writer.bytes
     }
 }

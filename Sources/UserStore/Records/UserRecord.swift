@@ -38,6 +38,8 @@ package struct UserRecord: Hashable, Sendable {
     /// The address that a code can restore, and when it was replaced or taken away, in milliseconds since 1970.
     package var recoveryEmail: String?
     package var recoverySince: Int64?
+    /// Whether the user had verified it.
+    package var isRecoveryVerified = false
 
     package init(uid: String, createdAt: Int64) {
         self.uid = uid

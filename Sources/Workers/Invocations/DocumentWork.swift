@@ -96,6 +96,7 @@ struct DocumentWork: Equatable {
         var completion: Completion?
         /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
         var isKeyReused = false
+        var isFailed = false
     }
 }
 
@@ -125,6 +126,7 @@ extension DocumentWork.Result {
         }
         switch response {
         case .keyReused: isKeyReused = true
+        case .failed: isFailed = true
         case .claimed: claim = .taken
         case .database(.observing): beginsObservation = true
         case .settled: claim = .settled

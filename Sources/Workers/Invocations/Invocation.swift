@@ -53,6 +53,7 @@ package final class Invocation {
     /// Bytes of its streamed answer that the client hasn't taken yet.
     private var unreadBytes = 0
     private var documents = DocumentWork()
+    private var hasClientLeft = false
     private let cancellation = OperationCancellation()
 
     /// How long a handler may go on after its deadline.
@@ -144,6 +145,7 @@ package final class Invocation {
     package func clientLeft() {
         client = nil
         onEnd = nil
+        hasClientLeft = true
         if isWanted, documents.isClaimed { return }
         stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
     }
@@ -426,7 +428,11 @@ extension Invocation {
             if result.transactions == .began { releaseDocuments() }
             return
         }
-        if result.isKeyReused { stop(.keyReused, .clientGone, giveUpAt: deadline + Self.overdueGrace) }
+        if result.isKeyReused { return stop(.keyReused, .clientGone, giveUpAt: deadline + Self.overdueGrace) }
+        // It went on only for its claim.
+        if hasClientLeft, result.claim == .refused, result.isFailed, !documents.isClaimed {
+            stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
+        }
     }
 
     /// A commit that completes the handler's work has ended. If it succeeded, it counts even if the process was lost

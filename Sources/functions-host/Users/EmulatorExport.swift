@@ -55,7 +55,7 @@ struct EmulatorExport {
 
     /// What the directory has besides users: the names of parts and of files.
     private func others() throws -> [String] {
-        let own = [Self.metadata, part.split(separator: "/").first.map(String.init) ?? part]
+        let own = [Self.metadata, ".DS_Store", part.split(separator: "/").first.map(String.init) ?? part]
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         return otherParts + names.filter { !own.contains($0) }.sorted()
     }

@@ -17,6 +17,15 @@ import Testing
             let reference = database.reference(withPath: "/a/b c+/ü%/")
             try await reference.setValue(from: Message(text: "t", sent: 1))
             #expect(try await reference.data() == Message(text: "t", sent: 1))
+            try await reference.setValue(from: Message(text: "t", sent: 9_007_199_254_740_993))
+            #expect(try await reference.getData().value == ["sent": 9_007_199_254_740_993, "text": "t"])
+            #expect(try await reference.data() == Message(text: "t", sent: 9_007_199_254_740_993))
+            // An object with such keys is an array to clients.
+            for members in [["1": true, "2": false], ["0": true], ["1": true, "10": true, "a": true]] {
+                try await reference.setValue(from: members)
+                #expect(try await reference.data() == members)
+            }
+            try await reference.setValue(from: Message(text: "t", sent: 1))
             try await reference.setPriority(3)
             #expect(try await reference.getData().valueInExportFormat == ["sent": 1, "text": "t", ".priority": 3])
             try await reference.setPriority(nil)

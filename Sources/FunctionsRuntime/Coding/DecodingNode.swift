@@ -57,6 +57,13 @@ enum DecodingNode {
         }
     }
 
+    /// The elements of an array that aren't null, by their numbers.
+    var numberedFields: NodeFields? {
+        guard case .json(.array(let elements)) = self else { return nil }
+        return .json(
+            JSONObject(elements.enumerated().filter { $0.element != .null }.map { (String($0.offset), $0.element) }))
+    }
+
     /// The node's type, for errors: "a string".
     var kind: String {
         switch self {
@@ -122,9 +129,15 @@ struct DecodingContext {
     var reference: DocumentReference?
     /// Whether the fields belong to a document.
     var isDocument: Bool
+    /// Whether arrays may be objects with numbers as keys, as in the Realtime Database.
+    var hasNumberedObjects = false
 
     static func json(_ firestore: Firestore?) -> DecodingContext {
         DecodingContext(firestore: firestore, reference: nil, isDocument: false)
+    }
+
+    static var realtime: DecodingContext {
+        DecodingContext(firestore: nil, reference: nil, isDocument: false, hasNumberedObjects: true)
     }
 
     static func document(_ reference: DocumentReference?) -> DecodingContext {

@@ -100,7 +100,7 @@ final class NodeDecoder: Decoder {
     // MARK: Containers
 
     func fields(_ node: DecodingNode, key: (any CodingKey)?) throws -> NodeFields {
-        guard let fields = node.fields else {
+        guard let fields = node.fields ?? (context.hasNumberedObjects ? node.numberedFields : nil) else {
             throw mismatch([String: Any].self, "an object", node, key: key)
         }
         return fields

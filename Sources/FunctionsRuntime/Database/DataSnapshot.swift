@@ -38,7 +38,8 @@ public struct DataSnapshot: Sendable {
     /// A number or a string; nil if there is none.
     public var priority: JSONValue? { node?.priority.map { JSONValue($0.leaf) } }
 
-    /// Decodes the value as a `Codable` type.
+    /// Decodes the value as a `Codable` type. A dictionary may also be an object whose keys are mostly 0, 1, 2 …, which ``value``
+    /// has as an array.
     ///
     /// - Throws: `DocumentError` with `notFound` if nothing exists and the type isn't an optional; `DecodingError`, with the
     ///   place, if the value doesn't have the type.
@@ -47,7 +48,7 @@ public struct DataSnapshot: Sendable {
             if let nothing = (T.self as? any OptionalValue.Type)?.nothing as? T { return nothing }
             throw DocumentError(.notFound, "there is no value at \(path)")
         }
-        return try NodeDecoder(.json(value), context: .json(nil), root: path.isRoot ? nil : path.string).decode(type)
+        return try NodeDecoder(.json(value), context: .realtime, root: path.isRoot ? nil : path.string).decode(type)
     }
 
     // MARK: Children

@@ -95,7 +95,9 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
         do { return try (value ?? .null).serialized() } catch { throw .invalidArgument(error.reason) }
     }
 
-    static func json(of value: some Encodable) throws -> [UInt8] { try CallableEncoder(root: "value").encode(value) }
+    static func json(of value: some Encodable) throws -> [UInt8] {
+        try CallableEncoder(root: "value", wrapsIntegers: false).encode(value)
+    }
 }
 
 extension DatabaseReference: Equatable {

@@ -18,14 +18,17 @@ struct Purchase {
     ///   product.
     func run(in transaction: Transaction) async throws -> Answer {
         let user = transaction.firestore.collection("users").document(buyer)
-        guard try await transaction.getDocument(user).exists else {
+        let cart = try await transaction.getDocuments(user.collection("cart_items"))
+        let items = Result { try quantities(cart.documents) }
+        // One read for all that it depends on; a missing user is refused before the faults of a cart.
+        let known = try await transaction.getAll([user] + ((try? items.get()) ?? []).map(\.product))
+        guard known[0].exists else {
             throw HttpsError(.failedPrecondition, "The user \(buyer) doesn't exist.")
         }
-        let cart = try await transaction.getDocuments(user.collection("cart_items"))
         guard !cart.isEmpty else { throw HttpsError(.failedPrecondition, "The cart is empty.") }
 
-        let wanted = try quantities(cart.documents)
-        let products = try await transaction.getAll(wanted.map(\.product))
+        let wanted = try items.get()
+        let products = known.dropFirst()
         var lines: [Order.Line] = []
         for (item, snapshot) in zip(wanted, products) {
             guard snapshot.exists else {

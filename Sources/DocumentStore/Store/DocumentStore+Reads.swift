@@ -37,8 +37,8 @@ extension DocumentStore {
         let (reads, time) = (ReadSet(documents: Set(paths)), elapsed())
         do throws(DocumentError) {
             let version = try parts.transactions.withLock { table throws(DocumentError) -> Int64? in
-                // Whether a query's result has changed is seen on a reader's thread: it may take long.
-                guard !table.hasQueries(id) else { return nil }
+                // Otherwise it is seen on a reader's thread.
+                guard table.isSeenSoon(id, at: found.version) else { return nil }
                 return
                     switch try table.read(
                         id, owner: context.owner, reads, snapshot: found.version, isPatient: context.retriesCommitsOnly,

@@ -144,8 +144,16 @@ struct TransactionTable: Sendable {
         return .current
     }
 
-    /// Whether an open transaction has read queries.
-    func hasQueries(_ id: TransactionID) -> Bool { open[id].map { !$0.reads.queries.isEmpty } ?? false }
+    /// Whether it is soon seen if the results of a transaction's queries have changed up to a version.
+    func isSeenSoon(_ id: TransactionID, at snapshot: Int64) -> Bool {
+        guard let transaction = open[id], let version = transaction.version, version < snapshot else { return true }
+        var steps = Self.fewSteps
+        return transaction.reads.queries.values.allSatisfy {
+            changes.hasChanged($0, after: version, within: &steps) != nil
+        }
+    }
+
+    private static let fewSteps = 256
 
     /// Ends a transaction.
     ///

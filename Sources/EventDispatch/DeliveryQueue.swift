@@ -131,11 +131,13 @@ final class DeliveryQueue: Sendable {
     private func perform(_ input: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
         let now = parts.now()
         typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
-        let steps: [Step] = state.withLock { state in
-            input(&state, now).map { action in
+        // The launcher too: a release that replaces it may have fewer places.
+        let (steps, launcher) = state.withLock { state in
+            let steps: [Step] = input(&state, now).map { action in
                 guard case .start(let stored) = action else { return (action, nil) }
                 return (action, parts.store.outbox.lease(stored.delivery.id))
             }
+            return (steps, state.launcher)
         }
         guard !steps.isEmpty else { return }
         var starts: [DeliveryStart] = []
@@ -152,7 +154,7 @@ final class DeliveryQueue: Sendable {
             case .wake(let time): wake(at: time)
             }
         }
-        if !starts.isEmpty { state.withLock { $0.launcher }.launch(starts) }
+        if !starts.isEmpty { launcher.launch(starts) }
         guard !refused.isEmpty else { return }
         settle()
         for event in refused { perform { $0.machine.returned(event, now: $1) } }

@@ -53,6 +53,8 @@ package struct DeliveryQueueState: Equatable {
         var bytes = 0
         /// Whether some were omitted.
         var areIncomplete = false
+        /// Those that an operator or a commit changed meanwhile: the page may have them as they were before.
+        private(set) var withdrawn: Set<EventID> = []
 
         mutating func add(_ stored: StoredDelivery, _ limits: Limits) {
             guard !areIncomplete, deliveries.count < limits.page,
@@ -61,13 +63,18 @@ package struct DeliveryQueueState: Equatable {
             deliveries.append(stored)
             bytes += stored.event.count
         }
+
+        mutating func withdraw(_ events: Set<EventID>) {
+            withdrawn.formUnion(events)
+            deliveries.removeAll { events.contains($0.delivery.id.event) }
+            bytes = deliveries.reduce(0) { $0 + $1.event.count }
+        }
     }
 
     private enum Reading: Equatable {
         case none
         case underWay(Arrivals)
-        /// The page that is being read will be discarded: it may contain deliveries as they were before an operator
-        /// changed them.
+        /// The page that is being read will be discarded.
         case stale
         case failed(again: Timestamp)
     }
@@ -157,8 +164,11 @@ package struct DeliveryQueueState: Equatable {
 
     /// An operator has changed deliveries, so that they aren't due any more.
     mutating func withdrawn(_ events: Set<EventID>) {
-        // The page that is being read may contain them unchanged.
-        if case .underWay = reading { reading = .stale }
+        if case .underWay(var arrivals) = reading {
+            reading = .none
+            arrivals.withdraw(events)
+            reading = .underWay(arrivals)
+        }
         suspects.subtract(events)
         guard !bufferedIDs.isDisjoint(with: events) else { return }
         buffer.removeAll { events.contains($0.delivery.id.event) }
@@ -176,7 +186,9 @@ package struct DeliveryQueueState: Equatable {
         if let due = page.nextDue { noteDue(due) }
         // Deliveries that were reported during the read may be missing from the page.
         hasMore = hasMore || page.hasMore
-        for stored in page.deliveries { add(stored) }
+        for stored in page.deliveries {
+            if arrivals.withdrawn.contains(stored.delivery.id.event) { hasMore = true } else { add(stored) }
+        }
         // Suspects that aren't in memory, although everything was read, have ended: by a commit before their process
         // was lost.
         if !hasMore, page.nextDue == nil {

@@ -57,6 +57,10 @@ package final class SQLiteEngine: StorageEngine {
             do {
                 defer { rows.removeAll() }
                 let result = try body(rows)
+                // Otherwise each row would be stored by itself.
+                guard database.isInsideTransaction else {
+                    throw StorageError(.unavailable, "SQLite has rolled the transaction back after an error")
+                }
                 try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")
                 return result

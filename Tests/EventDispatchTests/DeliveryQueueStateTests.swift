@@ -83,7 +83,7 @@ import Testing
             #expect(queue.misstarted(event(1), now: time).last == .wake(at: time.after(seconds: next)))
             // Both are read again, so that the first one is the first again.
             queue.withdrawn([event(2)])
-            _ = queue.read(Page(), now: time)
+            _ = queue.read(both, now: time)
             #expect(queue.read(both, now: time) == [])
         }
         #expect(queue.tick(for: time.after(seconds: 60), now: time.after(seconds: 60)) == [.start(stored(1))])
@@ -303,6 +303,15 @@ import Testing
         queue.withdrawn([event(4)])
         // It was read before it was withdrawn.
         #expect(queue.read(Page(deliveries: [stored(4)]), now: start) == [read(except: [3])])
+    }
+
+    /// Otherwise a queue whose tasks are deleted all the time would read the same page again and again.
+    @Test func whatIsWithdrawnSpoilsNoPage() {
+        var queue = queue(concurrency: 1)
+        _ = queue.arrived([], later: start, now: start)
+        for number in 10..<20 { queue.withdrawn([event(number)]) }
+        #expect(queue.read(Page(deliveries: [stored(1), stored(2)]), now: start) == [.start(stored(1))])
+        #expect(queue.ended(event(1), now: start) == [.start(stored(2))])
     }
 
     @Test func aStoppedQueueStartsNothingAnyMore() {

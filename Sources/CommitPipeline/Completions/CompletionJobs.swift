@@ -1,4 +1,5 @@
 package import DocumentModel
+import StorageEngine
 
 /// Work that isn't a transaction is recorded before it begins and when it has ended.
 extension CommitPipeline: CompletionKeeper {
@@ -29,10 +30,13 @@ private struct BeginWork: CommitJob {
 
     func run(in batch: CommitBatch) throws {
         let answer: ClaimAnswer
-        do throws(DocumentError) {
+        do {
             answer = try earlier(in: batch)
+        } catch let error as StorageError where error.kind != .damaged {
+            // SQLite may have rolled back the whole batch.
+            throw error
         } catch {
-            return fail(error)
+            return fail(DocumentError(from: error))
         }
         if answer == .claimed {
             try CompletionRecord.store(nil, for: key, in: batch.writer, at: batch.now())
@@ -41,20 +45,14 @@ private struct BeginWork: CommitJob {
         batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(answer)) }
     }
 
-    private func earlier(in batch: CommitBatch) throws(DocumentError) -> ClaimAnswer {
-        do {
-            guard let record = try CompletionRecord.find(key, in: batch.storage, at: batch.now()) else {
-                return .claimed
-            }
-            guard record.fingerprint == key.fingerprint else { return .keyReused }
-            if let answer = record.answer {
-                try context.answer?.take(answer.count)
-                return .completed(answer)
-            }
-        } catch {
-            throw DocumentError(from: error)
+    private func earlier(in batch: CommitBatch) throws -> ClaimAnswer {
+        guard let record = try CompletionRecord.find(key, in: batch.storage, at: batch.now()) else { return .claimed }
+        guard record.fingerprint == key.fingerprint else { return .keyReused }
+        if let answer = record.answer {
+            try context.answer?.take(answer.count)
+            return .completed(answer)
         }
-        guard isRepeatable else { throw .outcomeUnknown }
+        guard isRepeatable else { throw DocumentError.outcomeUnknown }
         return .claimed
     }
 

@@ -28,7 +28,12 @@ extension StorageWriter {
         // An event that can't be read stays in place for the check to report.
         guard let functions = try storedEvent(delivery.id.event)?.functions else { return false }
         for function in functions where function != delivery.id.function {
-            if try hasDelivery(DeliveryID(event: delivery.id.event, function: function)) { return false }
+            do {
+                if try hasDelivery(DeliveryID(event: delivery.id.event, function: function)) { return false }
+            } catch let error as StorageError where error.kind == .damaged {
+                // It may be there, and the check reports it.
+                return false
+            }
         }
         return true
     }

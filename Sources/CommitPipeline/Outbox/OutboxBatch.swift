@@ -140,9 +140,15 @@ final class OutboxBatch {
             for repair in finding.repairs {
                 switch repair {
                 case .put(let table, let key, let row): try storage.put(table, key, row)
-                case .delete(let table, let key): try storage.delete(table, key)
+                case .delete(let table, let key):
+                    try storage.delete(table, key)
+                    if table == .deliveries, key.first == 1, let id = try? OutboxKey.delivery(key) {
+                        changes.add(DeliveryEnd(id: id, outcome: .dropped, time: now))
+                    }
                 }
             }
+            // The dispatcher may have them in memory as they were.
+            for id in finding.holding { changes.withdraw(id) }
             if let function = OutboxKey.firstName(key), table == .deliveries {
                 changes.add(function, due: now)
                 // Its due times may be any.

@@ -25,6 +25,9 @@ import Testing
                 try await reference.setValue(from: members)
                 #expect(try await reference.data() == members)
             }
+            try await reference.setValue(from: [1: true, 3: false])
+            #expect(try await reference.data() == [1: true, 3: false])
+            await #expect(throws: DecodingError.self) { try await reference.data(as: Message.self) }
             try await reference.setValue(from: Message(text: "t", sent: 1))
             try await reference.setPriority(3)
             #expect(try await reference.getData().valueInExportFormat == ["sent": 1, "text": "t", ".priority": 3])

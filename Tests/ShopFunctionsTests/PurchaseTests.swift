@@ -90,9 +90,11 @@ import Testing
 
     @Test func emptyCartIsRefused() async throws { #expect(try await refusal().code == .failedPrecondition) }
 
-    @Test func unknownUserIsRefused() async throws {
+    @Test(arguments: [nil, 1, -1]) func unknownUserIsRefused(quantity: Int?) async throws {
+        if let quantity { try await put("apple", quantity) }
         try await users.document("ada").delete()
-        #expect(try await refusal().code == .failedPrecondition)
+        let error = try await refusal()
+        #expect(error.code == .failedPrecondition && error.message == "The user ada doesn't exist.")
     }
 
     @Test(arguments: [0, -1, Int.min]) func quantityMustBePositive(quantity: Int) async throws {

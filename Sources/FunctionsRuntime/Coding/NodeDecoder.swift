@@ -99,20 +99,20 @@ final class NodeDecoder: Decoder {
 
     // MARK: Containers
 
-    func fields(_ node: DecodingNode, key: (any CodingKey)?) throws -> NodeFields {
-        guard let fields = node.fields ?? (context.hasNumberedObjects ? node.numberedFields : nil) else {
-            throw mismatch([String: Any].self, "an object", node, key: key)
-        }
-        return fields
-    }
-
     func elements(_ node: DecodingNode, key: (any CodingKey)?) throws -> NodeElements {
         guard let elements = node.elements else { throw mismatch([Any].self, "an array", node, key: key) }
         return elements
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(KeyedNodeContainer(self, try fields(node, key: nil)))
+        if let fields = node.fields { return KeyedDecodingContainer(KeyedNodeContainer(self, fields)) }
+        // A type with other names would take the array for an object without them.
+        if context.hasNumberedObjects, let fields = node.numberedFields,
+            fields.keys.contains(where: { Key(stringValue: $0) != nil })
+        {
+            return KeyedDecodingContainer(KeyedNodeContainer(self, fields))
+        }
+        throw mismatch([String: Any].self, "an object", node, key: nil)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

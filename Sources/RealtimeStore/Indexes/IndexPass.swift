@@ -82,8 +82,8 @@ struct IndexPass {
         return children.count < limit && looked < limit ? nil : last
     }
 
-    /// - Parameter position: the first path at which there may be entries.
-    /// - Returns: the first path at which there may be entries now; nil if there are none.
+    /// - Parameter position: the path to begin with: none before it has entries.
+    /// - Returns: the path to go on with; nil once no entries are left.
     private func remove(from position: [UInt8]?, _ limit: Int) throws -> [UInt8]? {
         var entries: [[UInt8]] = []
         var next: [UInt8]?

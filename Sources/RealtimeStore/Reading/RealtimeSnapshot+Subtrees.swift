@@ -39,7 +39,7 @@ extension RealtimeSnapshot {
         return builder.finalize()
     }
 
-    /// The children of a node with some keys, in the order of these, without its priority; nil if there are none.
+    /// A node of the given children only, in the order of their keys here, and without its priority. Nil if none exists.
     func node(at path: RealtimePath, of children: [RealtimeKey], counting bytes: inout ReadBytes) throws
         -> RealtimeNode?
     {

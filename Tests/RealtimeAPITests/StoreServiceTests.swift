@@ -158,6 +158,52 @@ import Testing
         await host.close()
     }
 
+    /// Rules that look at no node are decided without reading; others are decided on the state that is read.
+    @Test func clientsReadFromMemoryWhatRulesAllowWithoutData() async throws {
+        let host = try Host()
+        try await host.setRules(
+            """
+            {"rules": {
+              "own": {"$uid": {".read": "$uid === auth.uid"}},
+              "rooms": {"$room": {".read": "root.child('members').child(auth.uid).val() === $room"}}
+            }}
+            """)
+        let database = try #require(try host.database() as? StoreRealtimeDatabase)
+        func isDecidedAtOnce(_ path: String) throws -> Bool? {
+            database.access.allowsReadAtOnce(of: try RealtimePath(path), as: Self.ada, now: 0, RulesObserver())
+        }
+        #expect(try isDecidedAtOnce("own/ada") == true)
+        #expect(try isDecidedAtOnce("own/ben") == false)
+        #expect(try isDecidedAtOnce("rooms/hall") == nil)
+        func isKnown(_ path: String) throws -> Bool {
+            host.service.shared.store.nodes.find(try RealtimePath(path), in: "shop").known != nil
+        }
+        for number in ["1", "2"] {
+            try await host.set("own/ada", number)
+            try await host.set("own/ben", number)
+            for _ in 1...3 {
+                #expect(try await host.read("own/ada", as: Self.ada) == number)
+                await #expect(throws: RealtimeServiceError.permissionDenied) {
+                    try await host.read("own/ben", as: Self.ada)
+                }
+            }
+        }
+        #expect(try isKnown("own/ada"))
+        #expect(try !isKnown("own/ben"))
+        try await host.set("rooms/hall", "1")
+        for member in ["\"hall\"", "null", "\"hall\""] {
+            try await host.set("members/ada", member)
+            if member == "null" {
+                await #expect(throws: RealtimeServiceError.permissionDenied) {
+                    try await host.read("rooms/hall", as: Self.ada)
+                }
+            } else {
+                #expect(try await host.read("rooms/hall", as: Self.ada) == "1")
+            }
+        }
+        await host.close()
+    }
+
     @Test func metricsNameWhatIsLargeSlowAndUnindexed() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

@@ -12,11 +12,28 @@ enum RealtimeAccess: Sendable {
     case closed
     case rules(DatabaseRules)
 
-    /// Whether no decision has to be made.
-    func allowsAll(to principal: RealtimePrincipal) -> Bool {
-        if case .open = self { return true }
-        return principal.isAdmin
+    /// Decides on a read if no node has to be read for that, and if it is quick enough for an event loop.
+    ///
+    /// - Returns: nil if it has to be decided by ``requireRead(of:_:as:in:now:maxCost:_:)``.
+    func allowsReadAtOnce(
+        of path: RealtimePath, as principal: RealtimePrincipal, now: Int64, _ observer: RulesObserver
+    ) -> Bool? {
+        guard case .client(let auth) = principal else { return true }
+        switch self {
+        case .open: return true
+        case .closed: return false
+        case .rules(let rules):
+            let request = DatabaseRulesRequest.read(
+                path.keys.map(\.string), nil, auth: auth?.variable ?? .null, now: now)
+            let decision = try? rules.decide(
+                request, before: UnavailableRulesData(), detail: observer.detail, maxCost: Self.maxCostAtOnce)
+            guard let decision, !decision.isTooCostly else { return nil }
+            return (try? observer.require(decision, of: rules)) != nil
+        }
     }
+
+    /// About 10 µs.
+    private static let maxCostAtOnce = 200
 
     /// - Parameter maxCost: what deciding may cost, in units of about 50 ns; nil for the limit of rules alone.
     /// - Throws: `RealtimeFailure` with the code `denied`, `DecisionTooCostly` if deciding would cost more than `maxCost`, or
@@ -88,6 +105,15 @@ private struct NoRulesData: DatabaseRulesData {
     func value(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
     func priority(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
     func childNames(at path: ArraySlice<String>, limit: Int) -> [String] { [] }
+}
+
+/// Ends a decision that needs a node.
+private struct UnavailableRulesData: DatabaseRulesData {
+    private struct NeedsNode: Error {}
+
+    func value(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw NeedsNode() }
+    func priority(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw NeedsNode() }
+    func childNames(at path: ArraySlice<String>, limit: Int) throws -> [String] { throw NeedsNode() }
 }
 
 extension RealtimeFailure {

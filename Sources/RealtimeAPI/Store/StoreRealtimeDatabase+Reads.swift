@@ -56,33 +56,33 @@ extension StoreRealtimeDatabase {
         guard read.query == nil, !(read.form == .shallow && read.wantsHash) else {
             return self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
         }
-        guard case .value(let form) = read.form, access.allowsAll(to: principal) else {
-            return self.read(read, principal, client, adding: nil, completion)
+        let isAllowed = access.allowsReadAtOnce(of: read.path, as: principal, now: shared.now(), observer)
+        guard isAllowed != false else { return completion(.failure(.permissionDenied)) }
+        var place: NodeCache.Place?
+        if isAllowed == true, case .value(let form) = read.form {
+            let found = store.nodes.find(read.path, in: name)
+            if let known = found.known, !client.hasListened {
+                let hash = read.wantsHash ? known.hash : nil
+                return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
+            }
+            place = found.place
         }
-        let (known, place) = store.nodes.find(read.path, in: name)
-        if let known, !client.hasListened {
-            let hash = read.wantsHash ? known.hash : nil
-            return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
-        }
-        self.read(read, principal, client, adding: place, completion)
-    }
-
-    private func read(
-        _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, adding place: NodeCache.Place?,
-        _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>) -> Void
-    ) {
-        self.read(read, principal, client, .short, adding: place) { [self] result in
+        let isDecided = isAllowed != nil
+        self.read(read, principal, client, .short, isDecided: isDecided, adding: place) { [self] result in
             if let result { return completion(result) }
-            self.read(read, principal, client, .long) { completion($0 ?? .failure(.tooMuchToRead)) }
+            self.read(read, principal, client, .long, isDecided: isDecided) {
+                completion($0 ?? .failure(.tooMuchToRead))
+            }
         }
     }
 
     /// - Parameters:
+    ///   - isDecided: whether the rules have already allowed it.
     ///   - place: where to add what is found.
     ///   - completion: receives nil if that is too long for a short read.
     private func read(
         _ read: RealtimeRead, _ principal: RealtimePrincipal, _ client: RealtimeClient, _ length: Length,
-        adding place: NodeCache.Place? = nil,
+        isDecided: Bool = false, adding place: NodeCache.Place? = nil,
         _ completion: @escaping @Sendable (Result<RealtimeReading, RealtimeServiceError>?) -> Void
     ) {
         let (access, observer, now, spool) = (access, observer, shared.now(), shared.spool)
@@ -91,7 +91,9 @@ extension StoreRealtimeDatabase {
             in: name, of: reader(principal, client, length), cancellation: read.cancellation,
             isAnsweredAtOnce: { !client.hasListened },
             { [self] state -> Result<RealtimeReading, RealtimeServiceError>? in
-                try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
+                if !isDecided {
+                    try access.requireRead(of: read.path, read.query, as: principal, in: state, now: now, observer)
+                }
                 if let error = missingIndex(read.query, read.path, state), read.requiresIndex {
                     return .failure(error)
                 }

@@ -1,4 +1,4 @@
-import CommitPipeline
+@testable import CommitPipeline
 import HostTesting
 import StorageEngine
 import DocumentModel
@@ -256,6 +256,47 @@ import Testing
             _ = await keeper.step(at: fixtures.now)
             #expect(try await store.openRuns(of: "broken").map(\.rfc3339) == ["2026-01-01T01:00:00Z"])
         }
+    }
+
+    /// Its end would never come.
+    @Test(arguments: [
+        ("every 5 minutes", StorageTable.deliveries), ("every 5 minutes", .events), ("*/5 * * * *", .events),
+    ])
+    func aDamagedRunDoesNotStopItsJob(schedule: String, table: StorageTable) async throws {
+        let engine = MemoryEngine()
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("job", schedule)], at: try Self.time("2026-01-01T00:00:00Z"), engine: engine)
+        let log = LogLines()
+        try await fixtures.serving { store in
+            var keeper = ScheduleKeeper(try fixtures.jobs, store: store, logger: log.logger)
+            _ = await keeper.step(at: fixtures.now)
+            fixtures.now = fixtures.now.adding(300)
+            _ = await keeper.step(at: fixtures.now)
+            let damaged = try #require(try await store.outbox.deliveries(areDead: false, limit: 1).first?.id)
+            let lease = try #require(store.outbox.lease(damaged))
+            try engine.write { storage in
+                let key = table == .events ? OutboxKey.event(damaged.event) : OutboxKey.pending(damaged)
+                #expect(try storage.get(table, key) != nil)
+                try storage.put(table, key, [255])
+            }
+            // Its handler is still running.
+            fixtures.now = fixtures.now.adding(300)
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await Self.open(store).filter { $0 != damaged } == [])
+            #expect(log.all == [])
+            store.outbox.release(lease)
+            for _ in 0..<2 {
+                _ = await keeper.step(at: fixtures.now)
+                #expect(try await Self.open(store).filter { $0 != damaged }.count == 1)
+                #expect(log.all.count == 1)
+            }
+            let line = try #require(log.all.first)
+            #expect(line.contains("function=job") && line.contains("\"functions-host data check --repair\""))
+        }
+    }
+
+    private static func open(_ store: DocumentStore) async throws -> [DeliveryID] {
+        try await store.outbox.deliveries(areDead: false, limit: 10).map(\.id)
     }
 
     @Test func theRecordOfAJobThatIsGoneIsKeptForAMonth() async throws {

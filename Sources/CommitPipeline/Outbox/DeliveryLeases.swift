@@ -26,6 +26,8 @@ final class DeliveryLeases: Sendable {
         }
     }
 
+    func isLeased(_ id: DeliveryID) -> Bool { state.withLock { $0.leases[id] != nil } }
+
     /// Whether commits under the lease are accepted.
     func isCurrent(_ lease: DeliveryLease) -> Bool {
         state.withLock { state in

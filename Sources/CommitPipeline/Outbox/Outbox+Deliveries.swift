@@ -9,6 +9,9 @@ extension Outbox {
     /// - Returns: nil while it is already leased.
     package func lease(_ id: DeliveryID) -> DeliveryLease? { leases.lease(id) }
 
+    /// Whether an attempt at the delivery is in progress, or an operator's change of it.
+    package func isLeased(_ id: DeliveryID) -> Bool { leases.isLeased(id) }
+
     /// Refuses commits under the lease from now on. The delivery stays leased until ``end(_:_:firstAttempt:completion:)``.
     package func revoke(_ lease: DeliveryLease) { leases.revoke(lease) }
 

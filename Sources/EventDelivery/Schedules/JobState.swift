@@ -54,6 +54,14 @@ package struct JobState: Sendable {
     /// Whether a run is due, in which case a step needs to know whether the job is blocked.
     package func isDue(at now: Timestamp) -> Bool { record.next.map { $0 <= now } ?? false }
 
+    /// The run whose end decides when the next one is due, if it was created an interval ago or earlier.
+    func overdueRun(at now: Timestamp) -> EventID? {
+        guard job.countsFromEnd, record.next == nil, let pause = job.schedule.pause, let run = record.lastRun,
+            now.seconds - run.made.seconds >= pause
+        else { return nil }
+        return lastEvent
+    }
+
     /// - Parameter isBlocked: Whether the job is paused, or a run is in progress that may not be overlapped.
     mutating func step(at now: Timestamp, isBlocked: Bool) -> Step {
         if isClockSetBack(at: now) {
@@ -88,9 +96,9 @@ package struct JobState: Sendable {
         if let last = events.last { lastEvent = last }
     }
 
-    /// Restores the last run's delivery after a start.
+    /// Restores the last run's delivery after a start, or gives it up.
     ///
-    /// - Parameter event: The delivery that is still pending; nil if there is none.
+    /// - Parameter event: The delivery that is still pending; nil if there is none that can be delivered.
     mutating func resume(_ event: EventID?) {
         lastEvent = event
         guard record.next == nil, job.schedule.pause != nil, event == nil || job.overlaps else { return }

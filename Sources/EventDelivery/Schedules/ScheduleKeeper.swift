@@ -23,6 +23,8 @@ package struct ScheduleKeeper {
     /// Those of them that aren't loaded, with their records.
     private var unloaded: [String: (job: ScheduledJob, record: ScheduleRecord?)] = [:]
     private var isLoaded = false
+    /// Damaged runs that the log has named.
+    private var reported: Set<DeliveryID> = []
 
     package init(_ jobs: [ScheduledJob], store: DocumentStore, logger: Logger) {
         self.jobs = jobs
@@ -44,6 +46,7 @@ package struct ScheduleKeeper {
     package mutating func step(at now: Timestamp) async -> Timestamp {
         do {
             if !isLoaded { try await load(at: now) } else { try await loadJobs(at: now) }
+            try await giveUpDamagedRuns(at: now)
             try await makeRuns(at: now)
         } catch {
             logger.error("scheduled runs can't be created, will retry", metadata: ["error": "\(error)"])
@@ -72,7 +75,7 @@ package struct ScheduleKeeper {
         if EventRecords.isPaused(name, try await EventRecords.pauses(store)) {
             throw DocumentError(.failedPrecondition, "\(name) is paused; resume it first")
         }
-        if !state.job.overlaps, let open = try await openRun(of: name) {
+        if !state.job.overlaps, let open = try await openRun(of: name).run {
             throw DocumentError(
                 .failedPrecondition,
                 "the run of \(name) created at \(open.created.rfc3339) is in progress, and its runs may not overlap; wait "
@@ -99,7 +102,11 @@ package struct ScheduleKeeper {
             if state.isDue(at: now) {
                 isBlocked = EventRecords.isPaused(name, pauses)
                 do throws(DocumentError) {
-                    if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
+                    if !isBlocked, !state.job.overlaps {
+                        let open = try await openRun(of: name)
+                        for id in open.damaged { report(id) }
+                        isBlocked = open.run != nil
+                    }
                 } catch {
                     try note(error, of: name)
                     continue
@@ -128,6 +135,24 @@ package struct ScheduleKeeper {
         for entry in made { states[entry.name]?.stored(entry.record, events: Array(events[entry.runs])) }
     }
 
+    /// A damaged run never ends. A job whose next run depends on that end goes on as if it had ended unnoticed.
+    private mutating func giveUpDamagedRuns(at now: Timestamp) async throws(DocumentError) {
+        for (name, state) in states {
+            guard let event = state.overdueRun(at: now) else { continue }
+            let id = DeliveryID(event: event, function: name)
+            guard try await isDamaged(id) else { continue }
+            report(id)
+            states[name]?.resume(nil)
+        }
+    }
+
+    private mutating func report(_ damaged: DeliveryID) {
+        guard reported.insert(damaged).inserted else { return }
+        logger.error(
+            "a damaged run of a scheduled job is skipped; \"functions-host data check --repair\" restores it",
+            metadata: ["function": "\(damaged.function)", "event.id": "\(damaged.event)"])
+    }
+
     /// The rows of one job must not stop the others.
     ///
     /// - Throws: what concerns all of them.
@@ -135,7 +160,7 @@ package struct ScheduleKeeper {
         guard error.code == .dataLoss else { throw error }
         guard unreadable.insert(name).inserted else { return }
         logger.error(
-            "the deliveries of a scheduled job can't be read; no run of it is created until they can",
+            "the deliveries of a scheduled job can't be read; no run is created: see \"functions-host data check\"",
             metadata: ["function": "\(name)", "error": "\(error)"])
     }
 
@@ -201,9 +226,28 @@ package struct ScheduleKeeper {
 
     // MARK: The outbox
 
-    /// The first delivery of the job that hasn't ended.
-    package func openRun(of function: String) async throws(DocumentError) -> Delivery? {
-        try await store.outbox.deliveries(areDead: false, function: function, limit: 1).first
+    /// The first delivery of the job that hasn't ended, and the damaged ones before it.
+    package func openRun(of function: String) async throws(DocumentError) -> (run: Delivery?, damaged: [DeliveryID]) {
+        var damaged: [DeliveryID] = []
+        while let delivery = try await store.outbox.deliveries(
+            areDead: false, function: function, after: damaged.last, limit: 1
+        ).first {
+            guard try await isDamaged(delivery.id) else { return (delivery, damaged) }
+            damaged.append(delivery.id)
+        }
+        return (nil, damaged)
+    }
+
+    /// Whether a delivery is never attempted again because it, or its event, can't be read. A handler that has begun
+    /// may still run.
+    private func isDamaged(_ id: DeliveryID) async throws(DocumentError) -> Bool {
+        do throws(DocumentError) {
+            _ = try await store.outbox.delivery(id)
+            return false
+        } catch {
+            guard error.code == .dataLoss else { throw error }
+            return !store.outbox.isLeased(id)
+        }
     }
 
     func unknown(_ name: String) -> DocumentError {

@@ -14,7 +14,7 @@ extension ScheduleKeeper {
         var reports: [ScheduleReport] = []
         for (name, state) in known(at: now).sorted(by: { $0.key < $1.key }) {
             let open: Result<Delivery?, DocumentError>
-            do throws(DocumentError) { open = .success(try await openRun(of: name)) } catch {
+            do throws(DocumentError) { open = .success(try await openRun(of: name).run) } catch {
                 guard error.code == .dataLoss else { throw error }
                 open = .failure(error)
             }

@@ -299,6 +299,46 @@ import Testing
         try await store.outbox.deliveries(areDead: false, limit: 10).map(\.id)
     }
 
+    /// The store has removed the run already, and its end is passed on after the switch.
+    @Test(arguments: [("every 5 minutes", Int64(300)), ("every 10 minutes", 600)])
+    func anEndBesideASwitchOfReleasesStartsNoRunEarly(schedule: String, pause: Int64) async throws {
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("job", "every 5 minutes")], at: try Self.time("2026-01-01T00:00:00Z"))
+        try await fixtures.serving { store in
+            var keeper = try Self.keeper(fixtures, store)
+            _ = await keeper.step(at: fixtures.now)
+            fixtures.now = fixtures.now.adding(300)
+            _ = await keeper.step(at: fixtures.now)
+            fixtures.now = fixtures.now.adding(900)
+            let ends = try await store.work(on: "job", at: fixtures.now)
+            #expect(ends.count == 1)
+            let next = try #require(try ScheduledJob(ScheduleFixtures.function("job", schedule)))
+            keeper.serve([next], at: fixtures.now)
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await store.openRuns(of: "job").isEmpty)
+            _ = await keeper.ended(ends, at: fixtures.now)
+            #expect(try await store.openRuns(of: "job").isEmpty)
+            #expect(keeper.nextRun == fixtures.now.adding(pause))
+            #expect(keeper.states["job"]?.record.lastRun?.end?.time == fixtures.now)
+        }
+    }
+
+    @Test func aJobThatIsServedAgainGoesOnFromItsRecord() async throws {
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("job", "0 * * * *")], at: try Self.time("2026-01-01T00:10:00Z"))
+        try await fixtures.serving { store in
+            var keeper = try Self.keeper(fixtures, store)
+            _ = await keeper.step(at: fixtures.now)
+            keeper.serve([], at: fixtures.now)
+            fixtures.now = try Self.time("2026-01-01T03:30:00Z")
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await store.openRuns(of: "job").isEmpty)
+            keeper.serve(try fixtures.jobs, at: fixtures.now)
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await store.openRuns(of: "job").map(\.rfc3339) == ["2026-01-01T03:00:00Z"])
+        }
+    }
+
     @Test func theRecordOfAJobThatIsGoneIsKeptForAMonth() async throws {
         let fixtures = ScheduleFixtures(
             [ScheduleFixtures.function("job", "0 * * * *")], at: try Self.time("2026-01-01T00:10:00Z"))

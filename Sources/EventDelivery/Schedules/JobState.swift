@@ -48,6 +48,14 @@ package struct JobState: Sendable {
         }
     }
 
+    /// The job as another release serves it. The end of the last run may still be to come.
+    func served(as job: ScheduledJob, at now: Timestamp) -> JobState {
+        var state = JobState(job, stored: record, at: now)
+        state.isUnsaved = state.isUnsaved || isUnsaved
+        state.resume(lastEvent)
+        return state
+    }
+
     /// When the job must be checked again if nothing else happens; nil for never.
     package var wake: Timestamp? { isHeld ? nil : record.next }
 
@@ -96,7 +104,7 @@ package struct JobState: Sendable {
         if let last = events.last { lastEvent = last }
     }
 
-    /// Restores the last run's delivery after a start, or gives it up.
+    /// Takes up the last run's delivery, or gives it up.
     ///
     /// - Parameter event: The delivery that is still pending; nil if there is none that can be delivered.
     mutating func resume(_ event: EventID?) {

@@ -16,7 +16,7 @@ package struct ScheduleKeeper {
 
     package let store: DocumentStore
     private let logger: Logger
-    private let jobs: [ScheduledJob]
+    private var jobs: [ScheduledJob]
     package private(set) var states: [String: JobState] = [:]
     /// Jobs whose deliveries can't be read. They are looked at again with each reading of the clock.
     private var unreadable: Set<String> = []
@@ -30,6 +30,17 @@ package struct ScheduleKeeper {
         self.jobs = jobs
         self.store = store
         self.logger = logger
+    }
+
+    /// Creates the runs of these jobs from the next step on, and of no others.
+    ///
+    /// Jobs that were served before go on from their state in memory and not from the store: it may have removed a run
+    /// whose end wasn't passed to ``ended(_:at:)`` yet, which the next run counts from.
+    package mutating func serve(_ jobs: [ScheduledJob], at now: Timestamp) {
+        self.jobs = jobs
+        let before = states
+        (states, unloaded, unreadable, isLoaded) = ([:], [:], [], false)
+        for job in jobs { states[job.name] = before[job.name]?.served(as: job, at: now) }
     }
 
     /// The earliest known time for which a run must be created.
@@ -164,7 +175,7 @@ package struct ScheduleKeeper {
             metadata: ["function": "\(name)", "error": "\(error)"])
     }
 
-    // MARK: After a start
+    // MARK: Loading
 
     private mutating func load(at now: Timestamp) async throws(DocumentError) {
         var stored: [String: ScheduleRecord] = [:]
@@ -178,7 +189,10 @@ package struct ScheduleKeeper {
                     metadata: ["function": "\(function)", "error": "\(error)"])
             }
         }
-        for job in jobs { unloaded[job.name] = (job, stored.removeValue(forKey: job.name)) }
+        for job in jobs {
+            let record = stored.removeValue(forKey: job.name)
+            if states[job.name] == nil { unloaded[job.name] = (job, record) }
+        }
         try await loadJobs(at: now)
         let oldest = now.adding(-Self.keptRecords)
         let removed = stored.filter { _, record in max(record.next ?? record.asOf, record.asOf) < oldest }

@@ -92,8 +92,7 @@ package final class ScheduleRunner: Service {
                         entry.reply.fail(
                             DocumentError(.failedPrecondition, "\(entry.name) isn't served any more; its run was made"))
                     }
-                    // The new keeper loads from the store what the previous one has stored.
-                    keeper = ScheduleKeeper(jobs, store: store, logger: logger)
+                    keeper.serve(jobs, at: now())
                     setAlarm(await keeper.step(at: now()))
                 case .ended(let ends):
                     setAlarm(await keeper.ended(ends, at: now()))

@@ -9,7 +9,8 @@ import Synchronization
 /// Switches from one set of functions to the next without losing calls.
 ///
 /// Invocations that were routed before the switch end in the replaced release, however long they take; later ones go to
-/// the new release. The caller of ``serve(_:)`` must not start two switches at the same time.
+/// the new release, and so do deliveries for which no handler was started yet. The caller of ``serve(_:)`` must not start
+/// two switches at the same time.
 package final class ReleaseSwitch: Sendable {
     private struct State {
         var current: ServedFunctions

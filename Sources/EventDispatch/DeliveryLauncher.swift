@@ -48,6 +48,8 @@ package enum AttemptEnd: Equatable, Sendable {
     case notStarted(String)
     /// The function is paused or its budget is used up.
     case refused
+    /// Another release has taken over before a handler was started.
+    case displaced
     /// No attempt can succeed: the event can't be decoded, or its handler says so.
     case failedForGood(DeliveryFailure)
     /// The host is stopping. The delivery is left as if it hadn't been attempted.

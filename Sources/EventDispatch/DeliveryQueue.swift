@@ -237,6 +237,10 @@ final class DeliveryQueue: Sendable {
             parts.store.outbox.release(lease)
             settle()
             perform { $0.machine.returned(event, now: $1) }
+        case .displaced:
+            // The launcher is the other release's by now.
+            parts.store.outbox.release(lease)
+            perform { $0.machine.displaced(event, now: $1) }
         case .returned:
             parts.store.outbox.release(lease)
             perform { $0.machine.returned(event, now: $1) }

@@ -227,6 +227,13 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
+    /// Another release has taken over before a handler was started for a delivery, which is unchanged. It is read again
+    /// at once.
+    mutating func displaced(_ event: EventID, now: Timestamp) -> [Action] {
+        release(event)
+        return advance(now)
+    }
+
     /// The process ended while it ran several deliveries, including this one. It is run again, alone.
     mutating func lostInCompany(_ event: EventID, now: Timestamp) -> [Action] {
         release(event)

@@ -124,6 +124,7 @@ private final class DeliveryRun: InvocationClient {
         let isLate = failure == .deadlineExceeded
         switch outcome {
         case _ where isStopping(answer), .lost(.shutdown, _): return .returned
+        case .notStarted where failure == .displaced: return .displaced
         case .notStarted:
             return .notStarted(isLate ? "no process was ready in \(timeout) s" : "no process could be started")
         case _ where isLate:

@@ -69,7 +69,7 @@ package struct ServingParts: Sendable {
                 maxInstances: manifest.maxInstances,
                 // The dispatcher bounds its events itself, so the queue has a place for each of them.
                 queue: manifest.trigger.isForEvents ? manifest.maxConcurrentDeliveries : limits.queue,
-                maxStarting: 2 * System.coreCount),
+                maxStarting: 2 * System.coreCount, runsDeliveries: manifest.trigger.isForEvents),
             launch: WorkerLaunch(
                 executable: executable, environment: environment, params: params,
                 limits: WorkerLimits(manifest, limits)),

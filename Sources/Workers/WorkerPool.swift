@@ -133,7 +133,8 @@ package final class WorkerPool: Sendable {
     /// Whether no process exists and no invocation waits for one.
     package var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
 
-    /// Another release has taken over: workers end as soon as the invocations that were routed to them have ended.
+    /// Another release has taken over, and gets the deliveries that no worker has begun. Workers end as soon as the
+    /// invocations that were routed to them have ended.
     package func drain() { perform(on: nil) { machine, _ in machine.drain() } }
 
     /// Accepts no more work. Workers end as soon as they are idle.
@@ -174,7 +175,7 @@ package final class WorkerPool: Sendable {
                     return (action, worker)
                 case .dispatch(_, let id), .end(let id), .kill(let id), .recall(let id):
                     return (action, state.workers[id])
-                case .refuse, .fail, .wake:
+                case .refuse, .fail, .giveBack, .wake:
                     return (action, nil)
                 }
             }
@@ -198,6 +199,8 @@ package final class WorkerPool: Sendable {
                 at(ticket, from: loop) { $0[ticket.invocation]?.refuse(failure) }
             case .fail(let ticket):
                 at(ticket, from: loop) { $0[ticket.invocation]?.refuse(.internal) }
+            case .giveBack(let ticket):
+                at(ticket, from: loop) { $0[ticket.invocation]?.refuse(.displaced) }
             case .end:
                 step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)
             case .kill:

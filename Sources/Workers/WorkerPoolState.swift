@@ -28,6 +28,8 @@ package struct WorkerPoolState: Equatable {
         case refuse(Ticket)
         /// No worker could be started for it.
         case fail(Ticket)
+        /// Another release has taken over, and can run the delivery: no worker has begun it.
+        case giveBack(Ticket)
         /// Close the worker's links: nothing runs in it, so it exits.
         case end(WorkerID)
         /// Kill the worker: everything that still runs in it was abandoned.
@@ -46,18 +48,21 @@ package struct WorkerPoolState: Equatable {
         var queue: Int
         /// How many workers may be starting at the same time: more would only slow each other down.
         var maxStarting: Int
+        /// Whether the invocations are attempts at deliveries and not requests, whose callers wait for an answer.
+        var runsDeliveries: Bool
         /// How long an idle worker is kept.
         var keepAlive: TimeAmount
 
         package init(
             concurrency: Int, minInstances: Int, maxInstances: Int, queue: Int, maxStarting: Int,
-            keepAlive: TimeAmount = .minutes(5)
+            runsDeliveries: Bool = false, keepAlive: TimeAmount = .minutes(5)
         ) {
             self.concurrency = concurrency
             self.minInstances = minInstances
             self.maxInstances = maxInstances
             self.queue = queue
             self.maxStarting = max(1, maxStarting)
+            self.runsDeliveries = runsDeliveries
             self.keepAlive = keepAlive
         }
     }
@@ -90,7 +95,7 @@ package struct WorkerPoolState: Equatable {
     private var returned: Deque<Ticket> = []
     private var nextID: WorkerID = 1
     private(set) var isStopping = false
-    /// Whether another release has taken over. Invocations that were routed here still run, and no worker is kept warm.
+    /// Whether another release has taken over. Requests that were routed here still run, and no worker is kept warm.
     private(set) var isDraining = false
     /// The number of workers that must be ready before anything is routed here; nil once the pool has begun.
     private var probed: Int?
@@ -121,6 +126,7 @@ package struct WorkerPoolState: Equatable {
     /// - Parameter caller: the caller, evaluated only if the ticket must wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
+        if givesBack { return [.giveBack(ticket)] }
         if queued == 0, let index = freeWorker() {
             workers[index].running += 1
             return [.dispatch(ticket, to: workers[index].id)]
@@ -204,6 +210,7 @@ package struct WorkerPoolState: Equatable {
         }
         guard let ticket else { return actions + startAsNeeded(now: now) }
         if isStopping { return actions + [.refuse(ticket)] }
+        if givesBack { return actions + [.giveBack(ticket)] }
         if let free = freeWorker() {
             workers[free].running += 1
             return actions + [.dispatch(ticket, to: workers[free].id)]
@@ -271,11 +278,16 @@ package struct WorkerPoolState: Equatable {
         return refused + workers.indices.flatMap { retire($0) }
     }
 
-    /// Another release has taken over. Invocations that were routed here before it are still run.
+    /// Another release has taken over. Requests that were routed here before it are still run, and so is what a worker
+    /// has begun.
     mutating func drain() -> [Action] {
         isDraining = true
-        return workers.indices.flatMap { retireIfIdle($0) }
+        let waiting = givesBack ? removeQueued().map { Action.giveBack($0) } : []
+        return waiting + workers.indices.flatMap { retireIfIdle($0) }
     }
+
+    /// Whether what no worker has begun is left to the other release.
+    private var givesBack: Bool { isDraining && limits.runsDeliveries }
 
     /// Ends idle workers that needn't be kept warm.
     mutating func retireIdleWorkers() -> [Action] {

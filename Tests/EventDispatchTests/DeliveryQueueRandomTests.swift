@@ -159,11 +159,12 @@ import Testing
                 guard let id = running.randomElement(using: &random) else { return }
                 running.remove(id)
                 let hasBegun = begun.remove(id) != nil
-                switch Int.random(in: 0..<(hasBegun ? 2 : 3), using: &random) {
+                switch Int.random(in: 0..<(hasBegun ? 2 : 4), using: &random) {
                 case 0: perform(queue.returned(id, now: now))
                 case 1:
                     suspects.insert(id)
                     perform(queue.lostInCompany(id, now: now))
+                case 2: perform(queue.displaced(id, now: now))
                 default: perform(queue.misstarted(id, now: now))
                 }
             case 18:

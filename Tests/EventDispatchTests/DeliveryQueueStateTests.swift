@@ -91,6 +91,21 @@ import Testing
         #expect(queue.failingSince == nil)
     }
 
+    /// A release that can't start handlers is replaced.
+    @Test func whatIsDisplacedIsStartedAtOnce() {
+        var queue = queue(concurrency: 1)
+        _ = queue.arrived([stored(1)], later: nil, now: start)
+        _ = queue.misstarted(event(1), now: start)
+        _ = queue.read(Page(deliveries: [stored(1)]), now: start)
+        let later = start.after(seconds: 1)
+        #expect(queue.tick(for: later, now: later) == [.start(stored(1))])
+        let limits = DeliveryQueueState.Limits(
+            concurrency: 1, maxBytes: 1000, buffered: 4, bufferedBytes: 1000, page: 4)
+        #expect(queue.limit(to: limits, now: later) == [])
+        #expect(queue.displaced(event(1), now: later) == [read(except: [])])
+        #expect(queue.read(Page(deliveries: [stored(1)]), now: later) == [.start(stored(1))])
+    }
+
     @Test func ticksAreAskedForAMinuteAheadAtMost() {
         var queue = queue()
         let due = start.after(seconds: 86_400)

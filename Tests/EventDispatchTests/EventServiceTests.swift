@@ -108,6 +108,25 @@ import Testing
         #expect(try await launcher.next().subject == "2")
     }
 
+    /// The release that would have handled it is replaced before a process is ready.
+    @Test func whatIsDisplacedIsHandledByTheOtherReleaseUncounted() async throws {
+        let ring = try await DispatcherRing([.created("f")], startsHandlers: false)
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        let gate = try #require(ring.gates["f"])
+        let other = ScriptedLauncher(gate)
+        try ring.service.serve([EventService.Function(manifest: .created("f"), gate: gate, launcher: other)])
+        launcher.end(first, .displaced)
+        let second = await other.next()
+        #expect(second.id == first.id)
+        #expect(second.stored.delivery.failedAttempts == 0)
+        other.end(second)
+        #expect(try await ring.pending("f").isEmpty)
+        let counters = try ring.counters("f")
+        #expect((counters.attempts, counters.failures) == (1, 0))
+    }
+
     @Test func anEventThatCannotBeReadIsADeadLetter() async throws {
         let ring = try await DispatcherRing([.created("f")])
         try await ring.set("items/1")

@@ -194,6 +194,16 @@ import WorkerTesting
         }
     }
 
+    /// The other release can run it, and needn't wait for a process that may never be ready.
+    @Test func anEventThatAReplacedReleaseHasNotBegunIsDisplaced() async throws {
+        try await with(2, start: .silent) { ring, attempts in
+            try #require(ring.function("f")).pool.drain()
+            ring.run()
+            #expect(attempts.allSatisfy { !$0.isStarted })
+            #expect(attempts.map(\.ends) == [[.displaced], [.displaced]])
+        }
+    }
+
     /// The chain ends loops, and the lease keeps an attempt that is over from committing.
     @Test func aHandlersOperationsCarryItsChainAndItsLease() async throws {
         try await with(1) { ring, attempts in

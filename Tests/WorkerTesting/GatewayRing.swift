@@ -70,7 +70,8 @@ package final class GatewayRing {
                 name: manifest.name,
                 limits: .init(
                     concurrency: manifest.concurrency, minInstances: manifest.minInstances,
-                    maxInstances: manifest.maxInstances, queue: limits.queue, maxStarting: 4),
+                    maxInstances: manifest.maxInstances, queue: limits.queue, maxStarting: 4,
+                    runsDeliveries: manifest.trigger.isForEvents),
                 launch: WorkerLaunch(
                     executable: "/nowhere", environment: environment,
                     params: ParamValues(function: manifest.name, secrets: secrets),

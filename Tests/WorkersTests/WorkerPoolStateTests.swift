@@ -8,12 +8,13 @@ import Testing
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     private func pool(
-        concurrency: Int = 2, min: Int = 0, max: Int = 3, queue: Int = 10, starting: Int = 10
+        concurrency: Int = 2, min: Int = 0, max: Int = 3, queue: Int = 10, starting: Int = 10,
+        runsDeliveries: Bool = false
     ) -> WorkerPoolState {
         WorkerPoolState(
             limits: .init(
                 concurrency: concurrency, minInstances: min, maxInstances: max, queue: queue, maxStarting: starting,
-                keepAlive: .seconds(60)))
+                runsDeliveries: runsDeliveries, keepAlive: .seconds(60)))
     }
 
     private func ticket(_ id: UInt64) -> Ticket { Ticket(invocation: id, loop: 0) }
@@ -71,6 +72,24 @@ import Testing
         #expect(pool.workerEnded(1, crashed: false, now: start) == [])
         #expect(pool.arrived(ticket(3), now: start) == [.start(3)])
         #expect(pool.workerBecameReady(3, now: start) == [.dispatch(ticket(3), to: 3)])
+    }
+
+    @Test func aDrainedPoolGivesBackTheDeliveriesThatNoWorkerHasBegun() {
+        var pool = pool(concurrency: 1, max: 1, runsDeliveries: true)
+        #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
+        #expect(pool.arrived(ticket(2), now: start) == [])
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.drain() == [.giveBack(ticket(2))])
+        #expect(pool.queued == 0)
+        #expect(pool.arrived(ticket(3), now: start) == [.giveBack(ticket(3))])
+        #expect(pool.ended(in: 1, now: start) == [.end(1)])
+        // A worker's threads are blocked.
+        var blocked = self.pool(concurrency: 2, max: 1, runsDeliveries: true)
+        _ = blocked.arrived(ticket(1), now: start)
+        _ = blocked.arrived(ticket(2), now: start)
+        _ = blocked.workerBecameReady(1, now: start)
+        #expect(blocked.drain() == [])
+        #expect(blocked.recalled(ticket(2), from: 1, now: start) == [.recall(1), .giveBack(ticket(2))])
     }
 
     @Test func aProbeStartsAsManyAsItIsAskedFor() {

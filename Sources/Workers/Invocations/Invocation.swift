@@ -321,7 +321,8 @@ package final class Invocation {
 
     /// Answers the client and lets go of it, with the request that it holds.
     private func answer(_ outcome: InvocationOutcome) {
-        record(outcome)
+        // The other release's attempt counts.
+        if outcome.failure != .displaced { record(outcome) }
         let client = client
         self.client = nil
         client?.invocationAnswered(outcome)

@@ -35,6 +35,8 @@ extension InvocationFailure {
     package static let `internal` = InvocationFailure(code: .internal, message: "INTERNAL")
     static let keyReused = InvocationFailure(
         code: DocumentError.keyReused.code, message: DocumentError.keyReused.message)
+    /// Never sent: it ends attempts at deliveries that another release makes instead.
+    package static let displaced = InvocationFailure(code: .unavailable, message: "Another release has taken over.")
     /// Never sent, because the client has left.
     static let cancelled = InvocationFailure(code: .cancelled, message: "CANCELLED")
 }

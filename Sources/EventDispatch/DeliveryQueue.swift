@@ -18,6 +18,8 @@ final class DeliveryQueue: Sendable {
         let reads: AsyncSemaphore
         let timer: any EventTimer
         let now: @Sendable () -> Timestamp
+        /// The host's, for what concerns the store and not the function.
+        let logger: Logger
     }
 
     private struct State {
@@ -25,6 +27,8 @@ final class DeliveryQueue: Sendable {
         var policy: RetryPolicy
         var launcher: any DeliveryLauncher
         var counters = DeliveryCounters()
+        /// The damaged delivery that the log has named last.
+        var damaged: EventID?
         var phase = Phase.waiting
     }
 
@@ -183,9 +187,10 @@ final class DeliveryQueue: Sendable {
     private func read(_ request: DeliveryQueueState.Request) {
         parts.reads.run { [self] in
             do throws(DocumentError) {
-                let (deliveries, hasMore, nextDue) = try await parts.store.outbox.dueDeliveries(
+                let (deliveries, hasMore, nextDue, damaged) = try await parts.store.outbox.dueDeliveries(
                     of: function, at: parts.now(), except: request.except, limit: request.limit,
                     maxBytes: request.maxBytes)
+                if let damaged { report(damaged) }
                 let page = DeliveryQueueState.Page(deliveries: deliveries, hasMore: hasMore, nextDue: nextDue)
                 perform { $0.machine.read(page, now: $1) }
             } catch {
@@ -194,6 +199,18 @@ final class DeliveryQueue: Sendable {
                 perform { $0.machine.readFailed(now: $1) }
             }
         }
+    }
+
+    /// Names a delivery that each read skips, once.
+    private func report(_ damaged: EventID) {
+        let isNew = state.withLock { state in
+            defer { state.damaged = damaged }
+            return state.damaged != damaged
+        }
+        guard isNew else { return }
+        parts.logger.error(
+            "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it",
+            metadata: ["function": "\(function)", "event.id": "\(damaged)"])
     }
 
     private func wake(at time: Timestamp) {

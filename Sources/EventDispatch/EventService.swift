@@ -100,7 +100,8 @@ package final class EventService: Service {
         self.maxDepth = maxDepth
         state = Mutex(State(pauses: records.pauses, budgets: records.budgets))
         queueParts = DeliveryQueue.Parts(
-            store: parts.store, reads: AsyncSemaphore(Self.maxReads), timer: parts.timer, now: parts.now)
+            store: parts.store, reads: AsyncSemaphore(Self.maxReads), timer: parts.timer, now: parts.now,
+            logger: parts.logger)
         try serve(functions)
         parts.store.outbox.onChanges { [weak self] changes in self?.take(changes) }
     }

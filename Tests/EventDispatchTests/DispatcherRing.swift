@@ -26,10 +26,11 @@ final class DispatcherRing: Sendable {
     ///   - engine: of a store of its own.
     ///   - begins: whether it works on deliveries from the start.
     ///   - startsHandlers: whether workers can be started.
+    ///   - logger: the host's.
     init(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:],
         after earlier: DispatcherRing? = nil, on engine: any StorageEngine = MemoryEngine(),
-        clock: ManualClock? = nil, begins: Bool = true, startsHandlers: Bool = true
+        clock: ManualClock? = nil, begins: Bool = true, startsHandlers: Bool = true, logger: Logger = .silent
     ) async throws {
         let clock = earlier?.clock ?? clock ?? ManualClock.at()
         self.clock = clock
@@ -63,7 +64,7 @@ final class DispatcherRing: Sendable {
             records: records, maxDepth: 4,
             parts: .init(
                 store: store, timer: clock, now: clock.timestamp, alerts: alerts,
-                logger: .silent))
+                logger: logger))
         if begins { service.begin() }
     }
 

@@ -168,6 +168,34 @@ import Testing
         #expect(ring.store.outbox.lease(start.id) != nil)
     }
 
+    /// It may be the first of its document, and then the document's other changes wait for it.
+    @Test(arguments: [StorageTable.deliveries, .events])
+    func aDueDeliveryThatCannotBeReadIsSkippedAndNamed(table: StorageTable) async throws {
+        let engine = MemoryEngine()
+        let first = try await DispatcherRing([.created("f")], on: engine, begins: false)
+        for number in 1...2 { try await first.set("items/\(number)") }
+        let damaged = try #require(try await first.pending("f").first?.id)
+        try engine.write { storage in
+            let key = table == .events ? OutboxKey.event(damaged.event) : OutboxKey.pending(damaged)
+            #expect(try storage.get(table, key) != nil)
+            try storage.put(table, key, [255])
+        }
+        let log = LogLines()
+        let ring = try await DispatcherRing([.created("f")], after: first, logger: log.logger)
+        let launcher = try ring.launcher("f")
+        for number in 2...3 {
+            let start = await launcher.next()
+            #expect(try start.subject == "\(number)")
+            launcher.end(start)
+            try await ring.set("items/\(number + 1)")
+        }
+        #expect(
+            log.all == [
+                "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it"
+                    + " event.id=\(damaged.event) function=f"
+            ])
+    }
+
     @Test func aBacklogIsKeptAsLongAsItsFunctionHasFailedToStart() async throws {
         let first = try await DispatcherRing([.created("f", concurrency: 1)], begins: false)
         for number in 1...2 { try await first.set("items/\(number)") }

@@ -93,20 +93,24 @@ extension Outbox {
     /// The deliveries of a function that are due at a time, the longest overdue first.
     ///
     /// They are read from one state: some of them may have ended since the call, and must not be retried. Deliveries
-    /// that can't be read are left out; a check of the store reports them.
+    /// that can't be read are left out; a check of the store reports all of them.
     ///
     /// - Parameters:
     ///   - excluded: events whose deliveries are left out.
     ///   - maxBytes: the limit on the events' size; the first delivery is returned whatever its size.
-    /// - Returns: the deliveries, whether there are more, and when the next one after them is due.
+    /// - Returns: the deliveries, whether there are more, when the next one after them is due, and the event of the
+    ///   first one that can't be read.
     package func dueDeliveries(
         of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
-    ) async throws(DocumentError) -> (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) {
+    ) async throws(DocumentError) -> (
+        deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: EventID?
+    ) {
         let range = dueBounds.begin(function)
         var first: Timestamp?
         defer { dueBounds.end(function, first: first) }
         let (page, found) = try await read { storage in
-            var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) = ([], false, nil)
+            var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: EventID?) =
+                ([], false, nil, nil)
             var first: Timestamp?
             var bytes = 0
             try storage.scanKeys(.deliveries, range, reverse: false) { key in
@@ -124,13 +128,14 @@ extension Outbox {
                     page.hasMore = true
                     return false
                 }
-                let id = DeliveryID(event: event, function: function)
-                guard let delivery = try storage.readableDelivery(id), delivery.due == due,
-                    let event = try storage.storedEvent(event)?.event
-                else { return true }
-                let stored = StoredDelivery(delivery: delivery, event: event)
-                bytes += stored.event.count
-                page.deliveries.append(stored)
+                do {
+                    let id = DeliveryID(event: event, function: function)
+                    guard let stored = try storage.delivery(id, dueAt: due) else { return true }
+                    bytes += stored.event.count
+                    page.deliveries.append(stored)
+                } catch is DecodingFailure {
+                    page.damaged = page.damaged ?? event
+                }
                 return true
             }
             return (page, first ?? DueBounds.never)
@@ -243,6 +248,16 @@ extension StorageReader {
             range.lower = OutboxKey.afterFunction(of: first)
         }
         return names
+    }
+
+    /// - Returns: nil if there is none that is due at the time.
+    /// - Throws: `DecodingFailure` if it, or its event, can't be read.
+    fileprivate func delivery(_ id: DeliveryID, dueAt due: Timestamp) throws -> StoredDelivery? {
+        guard let delivery = try delivery(id), delivery.due == due else { return nil }
+        guard let event = try storedEvent(id.event)?.event else {
+            throw DecodingFailure("the event \(id.event) can't be read")
+        }
+        return StoredDelivery(delivery: delivery, event: event)
     }
 
     fileprivate func wholeDelivery(_ id: DeliveryID) throws -> StoredDelivery? {

@@ -225,6 +225,7 @@ package final class HostServer: Sendable {
         }
         served.stop()
         await served.kill()
+        await schedules.finish()
         await events.finish()
         await parts.close()
         try result.get()

@@ -86,6 +86,35 @@ import Testing
         }
     }
 
+    /// Handlers have time to end while the host stops.
+    @Test(.endsHangs) func theEndOfARunWhileTheHostStopsIsRecorded() async throws {
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("job", "every 5 minutes")],
+            at: try #require(Timestamp(rfc3339: "2026-01-01T00:00:00Z")))
+        try await fixtures.serving { store in
+            let alarm = TestAlarm()
+            let runner = try ScheduleRunner(
+                fixtures.functions, store: store, now: { fixtures.now }, alarm: alarm, logger: Logger(label: "test"))
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await runner.run() }
+                #expect(await alarm.nextTime() == .seconds(60))
+                fixtures.now = fixtures.now.adding(300)
+                alarm.ring()
+                #expect(await alarm.nextTime() == .seconds(60))
+                group.cancelAll()
+            }
+            fixtures.now = fixtures.now.adding(420)
+            #expect(try await store.work(on: "job", at: fixtures.now).count == 1)
+            await runner.finish()
+            // The next start counts from the end, and not from the beginning.
+            var keeper = ScheduleKeeper(try fixtures.jobs, store: store, logger: Logger(label: "test"))
+            _ = await keeper.step(at: fixtures.now)
+            #expect(try await store.openRuns(of: "job").isEmpty)
+            #expect(keeper.nextRun == fixtures.now.adding(300))
+            #expect(keeper.states["job"]?.record.lastRun?.end?.outcome == .succeeded)
+        }
+    }
+
     @Test(
         .endsHangs,
         arguments: [

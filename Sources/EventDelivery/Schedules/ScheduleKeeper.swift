@@ -4,7 +4,7 @@ package import DocumentStore
 package import Logging
 
 /// The scheduled jobs of the store: creates their runs when they are due. Used by one task at a time.
-package struct ScheduleKeeper {
+package struct ScheduleKeeper: Sendable {
     /// The maximum interval between two readings of the wall clock: a machine may have slept, or its clock been
     /// corrected.
     package static let longestWait: Int64 = 60
@@ -72,6 +72,17 @@ package struct ScheduleKeeper {
     package mutating func ended(_ ends: [DeliveryEnd], at now: Timestamp) async -> Timestamp {
         for end in ends { states[end.id.function]?.ended(end) }
         return await step(at: now)
+    }
+
+    /// Records the ends of runs while the host stops: the runs that waited for them are created by its next start.
+    package mutating func record(_ ends: [DeliveryEnd]) async {
+        for end in ends { states[end.id.function]?.ended(end) }
+        let changed = states.filter { $0.value.isUnsaved }.sorted { $0.key < $1.key }
+        do {
+            try await store.outbox.keep(changed.map { (ScheduleRecord.name($0.key), $0.value.record.encoded) })
+        } catch {
+            logger.error("the ends of scheduled runs can't be recorded", metadata: ["error": "\(error)"])
+        }
     }
 
     /// Runs a job manually.

@@ -21,6 +21,12 @@ package final class ScheduleRunner: Service {
         case serve([ScheduledJob])
     }
 
+    /// What is left once no more signals are handled.
+    private struct Rest: Sendable {
+        var keeper: ScheduleKeeper?
+        var ends: [DeliveryEnd] = []
+    }
+
     private let jobs: Mutex<[ScheduledJob]>
     private let store: DocumentStore
     private let now: @Sendable () -> Timestamp
@@ -28,6 +34,7 @@ package final class ScheduleRunner: Service {
     private let logger: Logger
     private let signals: AsyncStream<Signal>
     private let queue: AsyncStream<Signal>.Continuation
+    private let rest = Mutex(Rest())
 
     /// - Parameters:
     ///   - functions: all served functions; those without a schedule are ignored.
@@ -49,7 +56,8 @@ package final class ScheduleRunner: Service {
             let names = jobs.withLock { $0.map(\.name) }
             guard !names.isEmpty else { return }
             let ofJobs = ends.filter { names.contains($0.id.function) }
-            if !ofJobs.isEmpty { queue.yield(.ended(ofJobs)) }
+            guard !ofJobs.isEmpty, case .terminated = queue.yield(.ended(ofJobs)) else { return }
+            rest.withLock { $0.ends += ofJobs }
         }
     }
 
@@ -116,10 +124,22 @@ package final class ScheduleRunner: Service {
                     }
                 }
             }
+            let last = keeper
+            rest.withLock { $0.keeper = last }
         } onGracefulShutdown: { [queue] in
             queue.finish()
         }
         queue.finish()
+    }
+
+    /// Records the ends of runs since ``run()`` has returned: handlers have time to end while the host stops. Call once
+    /// nothing runs any more.
+    package func finish() async {
+        // The store reports ends that it was given before this.
+        _ = try? await store.outbox.keep([])
+        let rest = rest.withLock { $0 }
+        guard var keeper = rest.keeper, !rest.ends.isEmpty else { return }
+        await keeper.record(rest.ends)
     }
 
     // MARK: Commands

@@ -193,16 +193,22 @@ extension Outbox {
             let names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
             return try names.sorted().map { name in
                 var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
-                try storage.scanKeys(.deliveries, OutboxKey.pending(of: name), reverse: false) { key in
+                // The check reports keys that aren't those of a delivery.
+                let (pending, due) = (OutboxKey.pending(of: name), OutboxKey.due(of: name))
+                try storage.scanKeys(.deliveries, pending, reverse: false) { key in
+                    guard key.count == pending.lower.count + OutboxKey.eventLength else { return true }
                     oldest = Timestamp(microseconds: try OutboxKey.event(at: key).version)
                     return false
                 }
-                try storage.scanKeys(.deliveries, OutboxKey.due(of: name), reverse: false) { key in
+                try storage.scanKeys(.deliveries, due, reverse: false) { key in
+                    guard key.count == due.lower.count + OutboxKey.timeLength + OutboxKey.eventLength else {
+                        return true
+                    }
                     firstDue = try OutboxKey.dueTime(key)
                     return false
                 }
                 return DeliveryCounts(
-                    function: name, pending: try storage.count(.deliveries, OutboxKey.pending(of: name)),
+                    function: name, pending: try storage.count(.deliveries, pending),
                     dead: try storage.count(.deliveries, OutboxKey.dead(of: name)), oldest: oldest,
                     firstDue: firstDue)
             }

@@ -47,6 +47,8 @@ enum OutboxKey {
     static func event(_ id: EventID) -> [UInt8] { bytes(id) }
     /// The bytes of an event in a key.
     static let eventLength = 12
+    /// The bytes of a due time in a key.
+    static let timeLength = 8
 
     /// The event at the end of a key.
     static func event(at end: [UInt8]) throws(DecodingFailure) -> EventID {

@@ -214,6 +214,10 @@ struct OrderTests {
                     .deliveries, OutboxKey.due(of: "f").lower + [0, 0] + [UInt8](repeating: 0xFF, count: 20), [])
                 try writer.put(.deliveries, OutboxKey.due(of: "f").lower + [0, 0], [])
             }
+            let counts = try await test.store.outbox.counts()
+            #expect(counts.map(\.function) == ["f", "free"])
+            #expect(counts.map(\.firstDue) == [first.due, first.due])
+            #expect(counts[0].oldest == first.created)
             for expected in ["a/x >1", "a/x 1>2", "a/x 2>3"] {
                 #expect(try await test.delivered("f") == [expected])
                 try await test.end(test.take("f"))

@@ -45,6 +45,44 @@ import Testing
         }
     }
 
+    private struct Counter: Codable, Equatable {
+        var sum: UInt64
+    }
+
+    /// Numbers are doubles. What one of them isn't would come back as another number.
+    @Test(arguments: Way.allCases) func integersAreStoredAsTheyAreOrRefused(way: Way) async throws {
+        try await ServedDatabases.run(way) { database in
+            let reference = database.reference(withPath: "counter")
+            for sum in [7, UInt64(Int64.max), 1 << 63, 1 << 63 + 2_048, UInt64.max - 2_047] as [UInt64] {
+                try await reference.setValue(from: Counter(sum: sum))
+                #expect(try await reference.data() == Counter(sum: sum))
+            }
+            for sum in [1 << 63 + 1, .max] as [UInt64] {
+                let encoding = await #expect(throws: EncodingError.self) {
+                    try await reference.setValue(from: ["list": [Counter(sum: 1), Counter(sum: sum)]])
+                }
+                #expect(encoding?.explanation.hasPrefix("value.list[1].sum: the database would round \(sum)") == true)
+                for value in [.unsigned(sum), ["a": [1, .unsigned(sum)]]] as [JSONValue] {
+                    let error = await failure { () throws(DocumentError) in try await reference.setValue(value) }
+                    #expect(error?.code == .invalidArgument)
+                }
+                let priority = await failure { () throws(DocumentError) in
+                    try await reference.setPriority(.unsigned(sum))
+                }
+                #expect(priority?.code == .invalidArgument)
+                for setsPriority in [false, true] {
+                    await #expect(throws: DocumentError.self) {
+                        try await reference.runTransactionBlock { data in
+                            if setsPriority { data.priority = .unsigned(sum) } else { data.value = .unsigned(sum) }
+                            return .success(withValue: data)
+                        }
+                    }
+                }
+            }
+            #expect(try await reference.data() == Counter(sum: .max - 2_047))
+        }
+    }
+
     @Test(arguments: Way.allCases) func severalPathsAreUpdatedTogether(way: Way) async throws {
         try await ServedDatabases.run(way) { database in
             try await database.reference(withPath: "posts/a").setValue(["stars": 1, "old": true])

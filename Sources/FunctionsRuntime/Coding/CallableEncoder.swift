@@ -6,13 +6,16 @@ import StrictJSON
 package struct CallableEncoder: Sendable {
     private let root: String
     private let wrapsIntegers: Bool
+    private let refusesInexact: Bool
 
     /// - Parameters:
     ///   - root: The name of the whole value in errors, as in `result.items[3]`.
     ///   - wrapsIntegers: Whether integers beyond ±(2^53 − 1) are wrapped, as callables' clients in JavaScript expect them.
-    package init(root: String = "result", wrapsIntegers: Bool = true) {
+    ///   - refusesInexact: Whether integers that the Realtime Database would round are refused.
+    package init(root: String = "result", wrapsIntegers: Bool = true, refusesInexact: Bool = false) {
         self.root = root
         self.wrapsIntegers = wrapsIntegers
+        self.refusesInexact = refusesInexact
     }
 
     /// The value as JSON text.
@@ -22,6 +25,7 @@ package struct CallableEncoder: Sendable {
         let node = try NodeEncoder(.json, root: root).encodeRoot(value)
         var writer = JSONWriter(capacity: 256)
         do throws(JSONError) {
+            if refusesInexact { try node.requireExactIntegers() }
             try writer.node(node, wrapsIntegers)
         } catch {
             let path = [PathKey.name(root)] + error.path
@@ -41,6 +45,24 @@ extension JSONWriter {
         case .map(let fields):
             try members(fields) { (writer, child) throws(JSONError) in try writer.node(child, wraps) }
         case .field: throw JSONError(.unrepresentable("a FieldValue is written to documents only"))
+        }
+    }
+}
+
+extension EncodedNode {
+    /// - Throws: ``JSONValue/requireExactIntegers()``'s error, with the path from here.
+    fileprivate func requireExactIntegers() throws(JSONError) {
+        switch self {
+        case .json(let value): try value.requireExactIntegers()
+        case .array(let children):
+            for (index, child) in children.enumerated() {
+                do throws(JSONError) { try child.requireExactIntegers() } catch { throw error.inside(.index(index)) }
+            }
+        case .map(let fields):
+            for (key, child) in fields.entries {
+                do throws(JSONError) { try child.requireExactIntegers() } catch { throw error.inside(.name(key)) }
+            }
+        case .field: break
         }
     }
 }

@@ -46,6 +46,9 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     /// Replaces what exists; nil and `.null` remove it.
     ///
     ///     try await ref.setValue(["name": "Ada", "joined": ServerValue.timestamp()])
+    ///
+    /// Numbers are doubles, and integers within Int64's range stay exact. A larger integer that isn't a double is
+    /// refused: it would be rounded.
     public func setValue(_ value: JSONValue?) async throws(DocumentError) {
         try await database.write(try set(value))
     }
@@ -92,11 +95,17 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     }
 
     static func json(_ value: JSONValue?) throws(DocumentError) -> [UInt8] {
-        do { return try (value ?? .null).serialized() } catch { throw .invalidArgument(error.reason) }
+        let value = value ?? .null
+        do throws(JSONError) {
+            try value.requireExactIntegers()
+            return try value.serialized()
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
     }
 
     static func json(of value: some Encodable) throws -> [UInt8] {
-        try CallableEncoder(root: "value", wrapsIntegers: false).encode(value)
+        try CallableEncoder(root: "value", wrapsIntegers: false, refusesInexact: true).encode(value)
     }
 }
 
@@ -118,6 +127,28 @@ extension DatabaseRequest {
 }
 
 extension JSONValue {
+    /// - Throws: `JSONError`, with the path from here, if the database would store another number: its numbers are
+    ///   doubles, but for integers within Int64's range.
+    func requireExactIntegers() throws(JSONError) {
+        switch self {
+        case .unsigned(let integer):
+            guard RealtimeNumber(exactly: integer) != nil else {
+                throw JSONError(
+                    .unrepresentable(
+                        "the database would round \(integer), which is beyond Int64's range; store it as a string"))
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                do throws(JSONError) { try element.requireExactIntegers() } catch { throw error.inside(.index(index)) }
+            }
+        case .object(let members):
+            for (key, member) in members {
+                do throws(JSONError) { try member.requireExactIntegers() } catch { throw error.inside(.name(key)) }
+            }
+        default: break
+        }
+    }
+
     /// The value in the form in which Firebase exports values with priorities.
     func withPriority(_ priority: JSONValue?) -> JSONValue {
         guard let priority, priority != .null else { return self }

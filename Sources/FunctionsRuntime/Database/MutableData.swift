@@ -81,6 +81,11 @@ public final class MutableData {
             switch newValue {
             case nil, .null?: break
             case .string(let text)?: priority = .string(text)
+            case .unsigned(let integer)?:
+                guard let number = RealtimeNumber(exactly: integer) else {
+                    return note("the database would round \(integer), which is beyond Int64's range")
+                }
+                priority = .number(number)
             default:
                 guard let number = newValue?.doubleValue, number.isFinite else {
                     return note("a priority is a number or a string")

@@ -24,6 +24,17 @@ package struct RealtimeNumber: Hashable, Sendable {
         }
     }
 
+    /// - Returns: nil if the integer is beyond Int64's range and isn't a double: it would be another number.
+    package init?(exactly integer: UInt64) {
+        if let integer = Int64(exactly: integer) {
+            form = .integer(integer)
+        } else {
+            // A double has 53 bits.
+            guard integer.leadingZeroBitCount + integer.trailingZeroBitCount >= 64 - 53 else { return nil }
+            form = .double(Double(integer))
+        }
+    }
+
     /// The number as an integer; nil if it has a fraction or is beyond Int64's range.
     package var integer: Int64? {
         guard case .integer(let integer) = form else { return nil }

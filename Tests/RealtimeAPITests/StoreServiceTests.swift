@@ -70,6 +70,9 @@ import Testing
             return gate
         }
 
+        /// Changes with each tree that is made: for the rows of a large value, for instance.
+        func nextTree() throws -> [UInt8]? { try engine.makeReadSession().read { try $0.get(.tree, [3]) } }
+
         func database(_ name: String = "shop") throws -> any RealtimeDatabase { try service.database(name) }
 
         func read(_ path: String, as principal: RealtimePrincipal = .admin) async throws -> String {
@@ -504,13 +507,83 @@ import Testing
             let (database, place) = (try host.database(), try RealtimePath(path))
             #expect(throws: RealtimeServiceError.permissionDenied) {
                 _ = try many.utf8.withContiguousStorageIfAvailable { bytes in
-                    try database.stage(UnsafeRawBufferPointer(bytes), at: place, as: Self.ada) { _ in true }
+                    try database.stage(
+                        UnsafeRawBufferPointer(bytes), at: place, as: Self.ada, for: Self.client
+                    ) { _ in true }
                 }
             }
         }
         gate.signal()
         try await host.set("dropbox", many, as: Self.ada)
         #expect(try await host.read("dropbox/20000") == "1")
+        await host.close()
+    }
+
+    /// What rules know without the value decides before anything of it is stored.
+    @Test(.endsHangs) func aLargeValueOfAClientWithoutRightsIsNotStored() async throws {
+        let host = try Host()
+        try await host.setRules(
+            #"""
+            {"rules": {
+              "user": {".write": "auth != null && newData.hasChildren()"},
+              "rooms": {"$room": {".write": "root.child('members').child($room).hasChild(auth.uid)"}},
+              "members": {"$room": {"$uid": {".write": "$uid === auth.uid"}}}}}
+            """#)
+        let many = "[" + Array(repeating: "1", count: 20_001).joined(separator: ",") + "]"
+        let database = try host.database()
+        func stage(_ path: String, as principal: RealtimePrincipal) throws {
+            let place = try RealtimePath(path)
+            _ = try many.utf8.withContiguousStorageIfAvailable { bytes in
+                try database.stage(UnsafeRawBufferPointer(bytes), at: place, as: principal, for: Self.client) { _ in
+                    Issue.record("a part of it is stored")
+                    return true
+                }
+            }
+        }
+        // Neither needs the writer.
+        let gate = try host.holdWriter()
+        await #expect(throws: RealtimeServiceError.permissionDenied) {
+            try await host.set("user", many, as: .client(nil))
+        }
+        for (path, principal) in [("user", .client(nil)), ("rooms/a", Self.ada)] as [(String, RealtimePrincipal)] {
+            #expect(throws: RealtimeServiceError.permissionDenied) { try stage(path, as: principal) }
+        }
+        gate.signal()
+        let trees = try host.nextTree()
+        await #expect(throws: RealtimeServiceError.permissionDenied) {
+            try await host.set("rooms/a", many, as: Self.ada)
+        }
+        #expect(try host.nextTree() == trees)
+        try await host.set("user", many, as: Self.ada)
+        #expect(try host.nextTree() != trees)
+        await host.close()
+    }
+
+    /// It is decided as if the client's earlier writes had been answered.
+    @Test(.endsHangs) func aLargeValueMayBeAllowedByTheWriteBeforeIt() async throws {
+        let host = try Host()
+        try await host.setRules(
+            #"{"rules": {"a": {".write": "!data.exists()"}, "b": {".write": "root.child('a').val() === 1"}}}"#)
+        let (database, client) = (try host.database(), RealtimeClient(address: 1))
+        let many = "[" + Array(repeating: "1", count: 20_001).joined(separator: ",") + "]"
+        let (results, continuation) = AsyncStream<Bool>.makeStream()
+        let gate = try host.holdWriter()
+        for (path, json) in [("b", many), ("a", "1"), ("b", many), ("a", many)] {
+            let target = try RealtimeTarget(path)
+            let write = RealtimeWrite.set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target))
+            database.write(write, RealtimeWriteOptions(), as: Self.ada, for: client) { result in
+                continuation.yield((try? result.get()) != nil)
+            }
+        }
+        gate.signal()
+        var seen: [Bool] = []
+        for await result in results {
+            seen.append(result)
+            if seen.count == 4 { break }
+        }
+        #expect(seen == [false, true, true, false])
+        #expect(try await host.read("b/20000") == "1")
+        #expect(try await host.read("a") == "1")
         await host.close()
     }
 

@@ -249,7 +249,7 @@ final class DataExchange: EventStreamOwner {
         let cancellation = OperationCancellation()
         self.cancellation = cancellation
         let reader = RESTWriteReader(
-            request, target, name: name, to: database, as: principal, until: cancellation)
+            request, target, name: name, to: database, as: principal, for: connection.client, until: cancellation)
         let content = body.take()
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {

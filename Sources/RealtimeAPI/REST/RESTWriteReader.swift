@@ -13,6 +13,7 @@ struct RESTWriteReader {
     private let name: RealtimeKey?
     private let database: any RealtimeDatabase
     private let principal: RealtimePrincipal
+    private let client: RealtimeClient
     /// Set once the client has left.
     private let cancellation: OperationCancellation
 
@@ -26,13 +27,14 @@ struct RESTWriteReader {
     ///   - name: the key of a new child.
     init(
         _ request: RESTRequest, _ target: RealtimeTarget, name: RealtimeKey?, to database: any RealtimeDatabase,
-        as principal: RealtimePrincipal, until cancellation: OperationCancellation
+        as principal: RealtimePrincipal, for client: RealtimeClient, until cancellation: OperationCancellation
     ) {
         self.request = request
         self.target = target
         self.name = name
         self.database = database
         self.principal = principal
+        self.client = client
         self.cancellation = cancellation
     }
 
@@ -126,7 +128,7 @@ struct RESTWriteReader {
         _ body: UnsafeRawBufferPointer, at path: RealtimePath
     ) throws(RESTRefusal) -> RealtimeStaging {
         do throws(RealtimeServiceError) {
-            return try database.stage(body, at: path, as: principal) { [cancellation] position in
+            return try database.stage(body, at: path, as: principal, for: client) { [cancellation] position in
                 SpoolFile.release(body, upTo: position)
                 return !cancellation.isCancelled
             }

@@ -61,11 +61,12 @@ package protocol RealtimeDatabase: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - text: the value as JSON.
-    ///   - principal: who will write it. The write is decided on later, but one that can't be allowed is refused now.
+    ///   - principal: who will write it. The write is decided on later, but one that the rules deny for any value is
+    ///     refused now, before anything of it is stored. The client's earlier writes must have been answered.
     ///   - progress: called from time to time with the number of bytes that aren't needed any more. False ends staging.
     func stage(
         _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
-        progress: @escaping (Int) -> Bool
+        for client: RealtimeClient, progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging
 
     /// Registers or cancels what happens at the end of a session. The completion comes once that is durable.

@@ -25,8 +25,7 @@ enum RealtimeAccess: Sendable {
         case .rules(let rules):
             let request = DatabaseRulesRequest.read(
                 path.keys.map(\.string), nil, auth: auth?.variable ?? .null, now: now)
-            let decision = try? rules.decide(
-                request, before: UnavailableRulesData(), detail: observer.detail, maxCost: Self.maxCostAtOnce)
+            let decision = rules.decideWithoutTree(request, detail: observer.detail, maxCost: Self.maxCostAtOnce)
             guard let decision, !decision.isTooCostly else { return nil }
             return (try? observer.require(decision, of: rules)) != nil
         }
@@ -56,21 +55,27 @@ enum RealtimeAccess: Sendable {
         }
     }
 
-    /// Refuses a write that no rule can allow, whatever there is and is written.
+    /// Refuses a write that is denied whatever is written. Most rules look at who writes first.
     ///
-    /// - Throws: `RealtimeFailure` with the code `denied`.
+    /// - Parameters:
+    ///   - state: the state before the write; nil to refuse only what is denied in any.
+    ///   - maxCost: as above.
+    /// - Throws: as ``requireRead(of:_:as:in:now:maxCost:_:)``.
     func requirePossibleWrite(
-        of path: RealtimePath, as principal: RealtimePrincipal, now: Int64, _ observer: RulesObserver
+        of path: RealtimePath, as principal: RealtimePrincipal, in state: RealtimeSnapshot?, now: Int64,
+        maxCost: Int?, _ observer: RulesObserver
     ) throws {
         guard case .client(let auth) = principal else { return }
         switch self {
         case .open: return
         case .closed: throw RealtimeFailure.denied
         case .rules(let rules):
-            let keys = path.keys.map(\.string)
-            guard !rules.mayAllowWrite(at: keys) else { return }
-            let request = DatabaseRulesRequest.write([keys], auth: auth?.variable ?? .null, now: now)
-            try observer.require(try rules.decide(request, before: NoRulesData(), detail: observer.detail), of: rules)
+            let refusal = try rules.refusal(
+                ofWriteAt: path.keys.map(\.string), auth: auth?.variable ?? .null, now: now,
+                before: state.map { SnapshotRulesData(snapshot: $0) }, detail: observer.detail, maxCost: maxCost)
+            guard let refusal else { return }
+            if maxCost != nil, refusal.isTooCostly { throw DecisionTooCostly() }
+            try observer.require(refusal, of: rules)
         }
     }
 
@@ -98,22 +103,6 @@ enum RealtimeAccess: Sendable {
                 observer)
         }
     }
-}
-
-/// A tree without nodes, for a decision that depends on none.
-private struct NoRulesData: DatabaseRulesData {
-    func value(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
-    func priority(at path: ArraySlice<String>) -> DatabaseRulesValue { .null }
-    func childNames(at path: ArraySlice<String>, limit: Int) -> [String] { [] }
-}
-
-/// Ends a decision that needs a node.
-private struct UnavailableRulesData: DatabaseRulesData {
-    private struct NeedsNode: Error {}
-
-    func value(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw NeedsNode() }
-    func priority(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw NeedsNode() }
-    func childNames(at path: ArraySlice<String>, limit: Int) throws -> [String] { throw NeedsNode() }
 }
 
 extension RealtimeFailure {

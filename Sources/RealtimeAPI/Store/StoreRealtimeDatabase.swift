@@ -191,9 +191,21 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
 
     func stage(
         _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
-        progress: @escaping (Int) -> Bool
+        for client: RealtimeClient, progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging {
         guard mayWrite(path, as: principal) else { throw .permissionDenied }
+        if let request = possibleWrite(of: path, as: principal) {
+            let caller = caller(principal, client) ?? Self.admins
+            do throws(RealtimeFailure) { try store.checkAndWait(request, of: .clientCommit(caller)) } catch {
+                throw RealtimeServiceError(error, of: name)
+            }
+        }
+        return try stage(text, at: path, progress: progress)
+    }
+
+    private func stage(
+        _ text: UnsafeRawBufferPointer, at path: RealtimePath, progress: @escaping (Int) -> Bool
+    ) throws(RealtimeServiceError) -> RealtimeStaging {
         do throws(StagingFailure) {
             let staged = try store.stage(text, at: path, in: name) { position throws(RealtimeFailure) in
                 if !progress(position) { throw RealtimeFailure(from: DocumentError.callerLeft) }
@@ -208,14 +220,30 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         }
     }
 
-    /// Whether the rules may allow a write of a path, whatever its value is.
+    /// What a decision may cost that waits for no turn, in units of about 50 ns.
+    private static let maxEarlyCost = 20_000
+
+    /// Whether the rules may allow a write of a path, whatever there is and is written. Nothing is read for that.
     private func mayWrite(_ path: RealtimePath, as principal: RealtimePrincipal) -> Bool {
         do {
-            try access.requirePossibleWrite(of: path, as: principal, now: shared.now(), observer)
+            try access.requirePossibleWrite(
+                of: path, as: principal, in: nil, now: shared.now(), maxCost: Self.maxEarlyCost, observer)
             return true
         } catch {
-            return false
+            return error is DecisionTooCostly
         }
+    }
+
+    /// A commit that writes nothing, and is refused if the rules deny a write of a path whatever is written.
+    ///
+    /// - Returns: nil if no decision has to be made.
+    private func possibleWrite(of path: RealtimePath, as principal: RealtimePrincipal) -> RealtimeCommit? {
+        guard !access.allowsAll(to: principal) else { return nil }
+        var request = RealtimeCommit([], in: name) { [self] before, _, now, maxCost in
+            try access.requirePossibleWrite(of: path, as: principal, in: before, now: now, maxCost: maxCost, observer)
+        }
+        request.checkGeneration = { [self] in rules.withLock { $0.generation } }
+        return request
     }
 
     /// Stages a value that is in memory, and writes it.
@@ -226,25 +254,37 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
     ) {
         // Before it takes a turn, and the writer's time and the disk's room.
         guard mayWrite(path, as: principal) else { return completion(.failure(.permissionDenied)) }
+        let question = possibleWrite(of: path, as: principal).map { (request: $0, place: client.writes.reserve()) }
         let place = client.writes.reserve()
-        shared.values.add(of: caller(principal, client) ?? Self.admins) { [self] in
-            func fail(_ error: RealtimeServiceError) {
-                client.writes.submit(place) { completion(.failure(error)) }
-            }
-            let staging = value.json.withUnsafeBytes { json in
-                Result { () throws(RealtimeServiceError) in
-                    try stage(json, at: path, as: principal) { _ in options.cancellation?.isCancelled != true }
+        let caller = caller(principal, client) ?? Self.admins
+        @Sendable func fail(_ error: RealtimeServiceError) {
+            client.writes.submit(place) { completion(.failure(error)) }
+        }
+        @Sendable func begin() {
+            shared.values.add(of: caller) { [self] in
+                let staging = value.json.withUnsafeBytes { json in
+                    Result { () throws(RealtimeServiceError) in
+                        try stage(json, at: path) { _ in options.cancellation?.isCancelled != true }
+                    }
+                }
+                switch staging {
+                case .success(.value(let value)):
+                    guard let staged = value.staged else { return fail(.failed("a large value has no nodes")) }
+                    let write = RealtimeWrite.set(RealtimeTarget(path), value, ifHash: hash)
+                    self.write(write, staged, at: place, options, principal, client, completion)
+                case .success(.invalid(let error)): fail(.failed("\(error)"))
+                case .success(.needsMemory): fail(.failed("a large value has server values"))
+                case .failure(let error): fail(error)
                 }
             }
-            switch staging {
-            case .success(.value(let value)):
-                guard let staged = value.staged else { return fail(.failed("a large value has no nodes")) }
-                let write = RealtimeWrite.set(RealtimeTarget(path), value, ifHash: hash)
-                self.write(write, staged, at: place, options, principal, client, completion)
-            case .success(.invalid(let error)): fail(.failed("\(error)"))
-            case .success(.needsMemory): fail(.failed("a large value has server values"))
-            case .failure(let error): fail(error)
-            }
+        }
+        guard let question else { return begin() }
+        // In its turn: a write before may allow this one.
+        store.commit(
+            question.request, sequence: client.writes, at: question.place, of: .clientCommit(caller)
+        ) { result in
+            if case .failure(let failure) = result, failure.code == .denied { return fail(.permissionDenied) }
+            begin()
         }
     }
 

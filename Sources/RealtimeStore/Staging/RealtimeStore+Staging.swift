@@ -67,6 +67,13 @@ extension RealtimeStore {
             indexes: try index(tree, at: path, in: namespace) { try progress(position) }, hold: owner)
     }
 
+    /// Decides as ``check(_:of:completion:)`` does. Blocks the calling thread, which must not be one of the pipeline's.
+    ///
+    /// - Throws: the reason if the writes wouldn't be allowed.
+    package func checkAndWait(_ request: RealtimeCommit, of caller: ReadCaller) throws(RealtimeFailure) {
+        try wait { check(request, of: caller, completion: $0) }
+    }
+
     /// Reads a staged value, as what exists at its path.
     ///
     /// - Parameter caller: whose turn the read waits for.

@@ -127,7 +127,7 @@ final class InMemoryDatabase: RealtimeDatabase {
 
     func stage(
         _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
-        progress: @escaping (Int) -> Bool
+        for client: RealtimeClient, progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
 
     // MARK: Listens

@@ -46,7 +46,7 @@ final class SlowDatabase: RealtimeDatabase {
 
     func stage(
         _ text: UnsafeRawBufferPointer, at path: RealtimePath, as principal: RealtimePrincipal,
-        progress: @escaping (Int) -> Bool
+        for client: RealtimeClient, progress: @escaping (Int) -> Bool
     ) throws(RealtimeServiceError) -> RealtimeStaging { .needsMemory }
 
     func listen(

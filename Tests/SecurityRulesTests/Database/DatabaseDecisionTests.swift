@@ -56,9 +56,49 @@ import Testing
               "own": {"$uid": {".write": "$uid === auth.uid"}},
               "never": {".write": false, "x": {".write": "auth != null && false"}, "maybe": {".write": "newData.exists()"}}}}
             """#)
-        #expect(rules.mayAllowWrite(at: DatabaseSamples.path(path)) == isPossible)
+        let refusal = try rules.refusal(
+            ofWriteAt: DatabaseSamples.path(path), auth: DatabaseSamples.user("ada"), now: DatabaseSamples.now,
+            before: nil)
+        #expect((refusal == nil) == isPossible)
         guard !isPossible else { return }
         #expect(try !DatabaseSamples.writes(rules, [(path, "1")], as: "ada").isAllowed)
+    }
+
+    /// Who writes, and what there is, may refuse a write before it is known what is written.
+    @Test(arguments: [
+        ("user", nil, true, true), ("user", "ada", false, false), ("valid", nil, true, true),
+        ("valid", "ada", false, false), ("late", nil, false, false), ("member", "ada", false, false),
+        ("member", "eve", false, true), ("member", nil, true, true), ("new", "ada", false, true),
+        ("free", nil, false, false), ("wrong", "ada", true, true), ("any/of", nil, false, false),
+        ("any/of", "eve", false, true), ("any/of", "ada", false, false), ("key", "ada", false, false),
+        ("key", nil, true, true),
+    ])
+    func whatIsWrittenNeedNotBeKnownForARefusal(
+        path: String, uid: String?, isRefusedByAuth: Bool, isRefusedByTree: Bool
+    ) throws {
+        let rules = try DatabaseRules(
+            #"""
+            {"rules": {
+              "user": {".write": "auth != null"}, "valid": {".write": "auth != null && newData.exists()"},
+              "late": {".write": "newData.exists() && auth != null"},
+              "member": {".write": "auth != null && root.child('members').hasChild(auth.uid)"},
+              "new": {".write": "!data.parent().child('new').exists()"}, "free": {".write": "!data.exists()"},
+              "wrong": {".write": "auth.uid < 1 || true"},
+              "any": {".write": "root.child('members/' + auth.uid).exists()", "of": {".write": "auth.uid != 'eve'"}},
+              "key": {".write": "auth.uid == 'ada'", ".validate": false}}}
+            """#)
+        let tree = DatabaseTree(try DatabaseSamples.json(#"{"members": {"ada": true}, "new": 1}"#))
+        func isRefused(_ before: DatabaseTree?) throws -> Bool {
+            let refusal = try rules.refusal(
+                ofWriteAt: DatabaseSamples.path(path), auth: DatabaseSamples.user(uid), now: DatabaseSamples.now,
+                before: before)
+            #expect(refusal?.isAllowed != true)
+            return refusal != nil
+        }
+        #expect(try isRefused(nil) == isRefusedByAuth)
+        #expect(try isRefused(tree) == isRefusedByTree)
+        guard isRefusedByTree else { return }
+        #expect(try !DatabaseSamples.writes(rules, [(path, "1")], as: uid, in: tree).isAllowed)
     }
 
     private static let widgets = #"""

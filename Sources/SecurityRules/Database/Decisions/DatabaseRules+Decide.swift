@@ -1,3 +1,5 @@
+package import StrictJSON
+
 extension DatabaseRules {
     /// Decides whether a request is allowed.
     ///
@@ -41,6 +43,38 @@ extension DatabaseRules {
         return decision(&walk, denied, isTooCostly, maxWork)
     }
 
+    /// Decides on a read without the tree.
+    ///
+    /// - Parameter maxCost: as for ``decide(_:before:after:detail:maxCost:)``.
+    /// - Returns: nil if the decision reads a node.
+    package func decideWithoutTree(
+        _ request: DatabaseRulesRequest, detail: DatabaseRulesDecision.Detail = .rules, maxCost: Int? = nil
+    ) -> DatabaseRulesDecision? {
+        try? decide(request, before: UnknownTree(), detail: detail, maxCost: maxCost)
+    }
+
+    /// Decides on a write of a location without knowing what is written.
+    ///
+    /// - Parameters:
+    ///   - before: the tree; nil to decide without it too.
+    ///   - maxCost: as for ``decide(_:before:after:detail:maxCost:)``.
+    /// - Returns: the refusal of a write that is denied whatever is written; nil if it may be allowed.
+    /// - Throws: what `before` has thrown.
+    package func refusal(
+        ofWriteAt path: [String], auth: JSONValue, now: Int64, before: (any DatabaseRulesData)?,
+        detail: DatabaseRulesDecision.Detail = .rules, maxCost: Int? = nil
+    ) throws -> DatabaseRulesDecision? {
+        let unknown = UnknownTree()
+        do {
+            let decision = try decide(
+                .write([path], auth: auth, now: now), before: before ?? unknown, after: unknown, detail: detail,
+                maxCost: maxCost)
+            return decision.isAllowed ? nil : decision
+        } catch is UnknownTree.IsRead {
+            return nil
+        }
+    }
+
     private func decision(
         _ walk: inout DatabaseRulesWalk, _ denied: [String]?, _ isTooCostly: Bool, _ maxWork: Int
     ) -> DatabaseRulesDecision {
@@ -77,4 +111,13 @@ extension DatabaseRules {
     func position(of instruction: Int, in rule: DatabaseRule) -> SourcePosition {
         source.position(of: rule.text.sourceOffset(of: Int(program.instructions[instruction].start)))
     }
+}
+
+/// A tree that isn't known. A decision that reads it ends.
+private struct UnknownTree: DatabaseRulesData {
+    struct IsRead: Error {}
+
+    func value(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw IsRead() }
+    func priority(at path: ArraySlice<String>) throws -> DatabaseRulesValue { throw IsRead() }
+    func childNames(at path: ArraySlice<String>, limit: Int) throws -> [String] { throw IsRead() }
 }

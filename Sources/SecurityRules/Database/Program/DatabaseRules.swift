@@ -62,19 +62,6 @@ package struct DatabaseRules: Sendable {
         }
     }
 
-    /// Whether a write of a location may be allowed, whatever there is and is written: whether a `.write` from the root to it
-    /// may hold.
-    package func mayAllowWrite(at path: some Sequence<String>) -> Bool {
-        func mayHold(_ node: DatabaseRulesTreeNode) -> Bool { node.write.map { rules[$0].constant != false } ?? false }
-        var node = nodes[0]
-        for segment in path {
-            if mayHold(node) { return true }
-            guard let next = child(of: node, segment) else { return false }
-            node = nodes[next]
-        }
-        return mayHold(node)
-    }
-
     /// The node for a key: that of the literal name, else that of the `$name`.
     func child(of node: DatabaseRulesTreeNode, _ key: String) -> Int? {
         node.children.index(of: key) ?? node.wildcard

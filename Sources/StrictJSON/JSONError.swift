@@ -44,6 +44,7 @@ extension JSONError {
         case invalidUTF8
         case unknownEscape
         case invalidHexEscape
+        case halfSurrogatePair
         /// `firstLine` is the line of the key's first occurrence, if the reader knows it.
         case duplicateKey(String, firstLine: Int? = nil)
         case invalidInt64Wrapper
@@ -74,6 +75,7 @@ extension JSONError {
         case .invalidUTF8: "a string is not valid UTF-8"
         case .unknownEscape: "JSON has no such escape"
         case .invalidHexEscape: "\\u needs four hexadecimal digits"
+        case .halfSurrogatePair: "a string has half of a surrogate pair"
         case .duplicateKey(let key, let line?): "the key \"\(key.excerpt)\" is also on line \(line); keep one"
         case .duplicateKey(let key, nil): "the key \"\(key.excerpt)\" is repeated"
         case .invalidInt64Wrapper: "an Int64Value holds no 64-bit integer in its \"value\""

@@ -17,6 +17,33 @@ extension JSONScanner {
         return Self.unescaped(text)
     }
 
+    /// Reads a key or a string that is kept as it is: an escaped surrogate without its other half is refused.
+    ///
+    /// - Precondition: the next byte is the opening quote.
+    package mutating func pairedString() throws(JSONError) -> String {
+        let start = position
+        let content = try skipString()
+        let text = UnsafeRawBufferPointer(rebasing: bytes[start + 1..<position - 1])
+        guard content == .escaped else { return String(decoding: text, as: UTF8.self) }
+        guard !Self.hasHalfPair(text) else { throw JSONError(.halfSurrogatePair, at: start) }
+        return Self.unescaped(text)
+    }
+
+    /// Whether a string with escapes, which ``skipString()`` has validated, has half of a surrogate pair.
+    private static func hasHalfPair(_ text: UnsafeRawBufferPointer) -> Bool {
+        var place = 0
+        while place < text.count {
+            guard text[place] == UInt8(ascii: "\\") else {
+                place += 1
+                continue
+            }
+            let isUnit = text[place + 1] == UInt8(ascii: "u")
+            place += 2
+            if isUnit, scalar(in: text, &place) == nil { return true }
+        }
+        return false
+    }
+
     /// Validates and skips a string.
     ///
     /// - Precondition: the next byte is the opening quote.
@@ -164,7 +191,8 @@ extension JSONScanner {
                     case UInt8(ascii: "r"): byte = 0x0D
                     case UInt8(ascii: "t"): byte = 0x09
                     case UInt8(ascii: "u"):
-                        for byte in UTF8.encode(scalar(in: text, &read)) ?? UTF8.encodedReplacementCharacter {
+                        let character = scalar(in: text, &read) ?? "\u{FFFD}"
+                        for byte in UTF8.encode(character) ?? UTF8.encodedReplacementCharacter {
                             buffer[written] = byte
                             written += 1
                         }
@@ -179,20 +207,20 @@ extension JSONScanner {
         }
     }
 
-    /// The character of a `\u` escape, or of two that are a surrogate pair; U+FFFD for half of a pair.
+    /// The character of a `\u` escape, or of two that are a surrogate pair; nil for half of a pair.
     ///
     /// - Parameter position: The offset of the first escape's digits. It ends after the digits that were read.
-    private static func scalar(in text: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar {
+    private static func scalar(in text: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar? {
         func unit(at offset: Int) -> UInt32 { (0..<4).reduce(0) { $0 << 4 | hexValue(text[offset + $1]) } }
         let high = unit(at: position)
         position += 4
         guard high & 0xFC00 == 0xD800, text.count - position >= 6, text[position] == UInt8(ascii: "\\"),
             text[position + 1] == UInt8(ascii: "u")
-        else { return Unicode.Scalar(high) ?? "\u{FFFD}" }
+        else { return Unicode.Scalar(high) }
         let low = unit(at: position + 2)
-        guard low & 0xFC00 == 0xDC00 else { return "\u{FFFD}" }
+        guard low & 0xFC00 == 0xDC00 else { return nil }
         position += 6
-        return Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)) ?? "\u{FFFD}"
+        return Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
     }
 
     /// The value of a valid hexadecimal digit.

@@ -4,7 +4,8 @@ import CFunctionsSystem
 ///
 /// All readers of JSON use it, so they accept the same texts. The text is untrusted: the scanner never reads beyond its
 /// end, bounds the nesting, and validates strings as UTF-8. It accepts two things that some clients and editors write:
-/// a byte order mark before the text, and `\u` escapes of half a surrogate pair, which are read as U+FFFD.
+/// a byte order mark before the text, and `\u` escapes of half a surrogate pair, which are read as U+FFFD, or
+/// refused by readers of what is kept.
 @usableFromInline
 package struct JSONScanner {
     /// The maximum depth of nested arrays and objects. The bound keeps recursive readers from overflowing their stack.

@@ -106,6 +106,27 @@ import Testing
         }
     }
 
+    /// It would be another key or another text, without a word to its client.
+    @Test(
+        arguments: [
+            ("p", #"{"p":"/a","d":"x\ud800"}"#), ("p", #"{"p":"/a","d":{"\ud800":1}}"#),
+            ("p", #"{"p":"/a\udc00","d":1}"#), ("m", #"{"p":"/","d":{"b/\ud800":1}}"#),
+            ("o", #"{"p":"/a","d":["\ud83d"]}"#), ("q", #"{"p":"/\ud800","h":""}"#), ("g", #"{"p":"/\ud800","q":{}}"#),
+        ])
+    func halfASurrogateIsRefusedAndTheConnectionGoesOn(action: String, body: String) async throws {
+        try await TestPort.run { port in
+            let client = try await port.socket().client
+            let answer = try await client.request(1, action, body)
+            #expect(answer.count == 1)
+            #expect(answer[0].contains(#""b":{"s":"failed","d":"Invalid data; a string has half of a surrogate pair"#))
+            let next = try await client.request(2, "p", #"{"p":"/a","d":"\ud83d\ude00"}"#)
+            #expect(next == [#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#])
+            let rest = try await port.client()
+            #expect(try await rest.ask("GET", "/.json?ns=n").body == #"{"a":"😀"}"#)
+            #expect(try await rest.ask("PUT", "/a.json?ns=n", body: #""\ud800""#).status == 400)
+        }
+    }
+
     @Test func aWriteAboveTheBoundIsRefusedByItsName() async throws {
         try await TestPort.run {
             $0.limits.messageBytes = 100_000

@@ -35,12 +35,19 @@ struct RealtimeRefusalTests {
             (#"{1:2}"#, .json(.missingKey), "/"), ("", .json(.missingValue), "/"), ("1 1", .json(.trailingText), "/"),
             ("tru", .json(.notAValue), "/"), ("1e999", .json(.numberTooLarge), "/"),
             ("{\"a\":\"\u{1}\"}", .json(.controlCharacter), "/a"),
+            (#"{"a":"\ud800"}"#, .json(.halfSurrogatePair), "/a"),
+            (#"{"a":{"\udc00":1}}"#, .json(.halfSurrogatePair), "/a"),
+            (#"{".value":1,".priority":"x\ud83d"}"#, .json(.halfSurrogatePair), "/"),
         ] as [(String, RealtimeError.Problem, String)])
     func valueIsRefused(text: String, problem: RealtimeError.Problem, place: String) throws {
         let error = #expect(throws: RealtimeError.self) { try node(text) }
         #expect(error?.problem == problem)
         #expect(error?.path.description == place)
         #expect(error?.description.isEmpty == false)
+    }
+
+    @Test func charactersBeyondSixteenBitsAreKept() throws {
+        #expect(try node(#"{"\ud83d\ude00":"\uD83D\uDE00","\ufffd":1}"#) == node("{\"😀\":\"😀\",\"\u{FFFD}\":1}"))
     }
 
     @Test func keysThatAreOnlyCanonicallyEquivalentAreTwo() throws {
@@ -104,6 +111,7 @@ struct RealtimeRefusalTests {
             (#"{"/":1}"#, .emptyUpdatePath), (#"{"a.b":1}"#, .invalidKey("a.b")), (#"{"a/b#":1}"#, .invalidKey("a/b#")),
             (#"{"a/.value":1}"#, .invalidKey("a/.value")), (#"{"a":1"#, .json(.missingMemberSeparator)),
             (#"{"a/.priority":true}"#, .invalidPriority), (#"{"a":{"b.":1}}"#, .invalidKey("b.")),
+            (#"{"a/\ud800":1}"#, .json(.halfSurrogatePair)), (#"{"a":"\ud800"}"#, .json(.halfSurrogatePair)),
         ] as [(String, RealtimeError.Problem)])
     func updateIsRefused(text: String, problem: RealtimeError.Problem) throws {
         let error = #expect(throws: RealtimeError.self) { try RealtimeUpdate(parsing: Array(text.utf8), at: .root) }

@@ -128,6 +128,27 @@ import Testing
         #expect(try JSONNode(parsing: bytes).string().unicodeScalars.elementsEqual(expected.unicodeScalars))
     }
 
+    @Test(arguments: [
+        (#""\ud83d""#, nil), (#""\ude00x""#, nil), (#""\ud83d\u0041""#, nil), (#""\ud83d\ud83d\ude00""#, nil),
+        (#""a\\\n\udFFF""#, nil), (#""\ud83d\nde00""#, nil), (#""\uD83D\uDE00""#, "😀"), (#""\ufffd""#, "\u{FFFD}"),
+        (#""\\ud83d""#, #"\ud83d"#), (#""\ud7ff\ue000\"""#, "\u{D7FF}\u{E000}\""), ("\"\u{FFFD}\"", "\u{FFFD}"),
+        (#""""#, ""),
+    ] as [(String, String?)])
+    func halfOfASurrogatePairIsRefusedWhereStringsAreKept(text: String, expected: String?) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            var scanner = JSONScanner(bytes)
+            if let expected {
+                let string = try scanner.pairedString()
+                #expect(string == expected)
+                #expect(scanner.isAtEnd)
+            } else {
+                let error = #expect(throws: JSONError.self) { try scanner.pairedString() }
+                #expect(error?.problem == .halfSurrogatePair)
+                #expect(error?.offset == 0)
+            }
+        }
+    }
+
     @Test func aByteOrderMarkHasNoColumn() {
         #expect(JSONPosition(of: 5, in: Array("\u{feff}{ 1".utf8)) == JSONPosition(of: 2, in: Array("{ 1".utf8)))
         #expect(JSONPosition(of: 5, in: Array("\u{feff}\n 1".utf8)).column == 2)

@@ -110,6 +110,14 @@ struct MessageMembers {
         return try? scanner.string()
     }
 
+    /// - Returns: nil if there is no such string.
+    /// - Throws: if it has half of a surrogate pair.
+    func pairedString(_ name: StaticString) throws(JSONError) -> String? {
+        guard let text = self[name], text.first == UInt8(ascii: "\"") else { return nil }
+        var scanner = JSONScanner(text)
+        return try scanner.pairedString()
+    }
+
     func integer(_ name: StaticString) -> Int64? {
         guard let text = self[name], let first = text.first, first != UInt8(ascii: "\"") else { return nil }
         var scanner = JSONScanner(text)

@@ -41,7 +41,11 @@ struct RequestReader {
     // MARK: Places
 
     private func pathText() throws(RealtimeServiceError) -> String {
-        guard let text = body.string("p") else { throw .failed("The request has no path.") }
+        let text: String?
+        do throws(JSONError) { text = try body.pairedString("p") } catch {
+            throw .invalid(RealtimeError(.json(error.problem)))
+        }
+        guard let text else { throw .failed("The request has no path.") }
         return text
     }
 

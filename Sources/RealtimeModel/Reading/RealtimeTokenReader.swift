@@ -90,7 +90,7 @@ extension RealtimeTokenReader {
     }
 
     mutating func string() throws(RealtimeError) -> String {
-        do throws(JSONError) { return try scanner.string() } catch { throw RealtimeError(error, at: here) }
+        do throws(JSONError) { return try scanner.pairedString() } catch { throw RealtimeError(error, at: here) }
     }
 
     private mutating func number() throws(RealtimeError) -> RealtimeNumber {

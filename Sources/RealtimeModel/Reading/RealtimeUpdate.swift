@@ -70,7 +70,7 @@ package struct RealtimeUpdate: Sendable {
             let place = scanner.position
             guard scanner.peek() == UInt8(ascii: "\"") else { throw json(.missingKey, scanner.position) }
             let key: String
-            do throws(JSONError) { key = try scanner.string() } catch { throw RealtimeError(error, at: path) }
+            do throws(JSONError) { key = try scanner.pairedString() } catch { throw RealtimeError(error, at: path) }
             let target = try target(key, below: path, at: place)
             scanner.skipSpace()
             guard scanner.take(UInt8(ascii: ":")) else { throw json(.missingColon, scanner.position) }

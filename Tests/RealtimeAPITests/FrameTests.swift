@@ -1,5 +1,6 @@
 import NIOCore
 @testable import RealtimeAPI
+import RealtimeModel
 import TestSupport
 import Testing
 
@@ -99,6 +100,20 @@ import Testing
         var frames = ByteBuffer()
         FramePieces(units: units).begin(&frames)
         #expect(try texts(frames).first == number)
+    }
+
+    /// Its text is encoded once, and each tag follows it.
+    @Test(arguments: ["x", "🛒é"], [1, 16_300, 16_384, 40_000])
+    func aPushHasTheTagOfEachListen(character: String, units: Int) throws {
+        let text = String(repeating: character, count: units / character.utf16.count + 1)
+        let push = RealtimePush(try RealtimePath("a"), .put(RealtimeNode(.string(text))))
+        for tag in [nil, 1, 7, 1, 1_234_567, nil, 7] as [Int64?] {
+            let end = tag.map { #","t":\#($0)"# } ?? ""
+            let message = #"{"t":"d","d":{"a":"d","b":{"p":"a","d":"\#(text)"\#(end)}}}"#
+            #expect(push.message(tag: tag) == Array(message.utf8))
+            #expect(push.frames(tag: tag) == FramePieces.frames(of: Array(message.utf8)))
+            #expect(push.frameBytes(tag: tag) == push.frames(tag: tag).readableBytes)
+        }
     }
 
     @Test func partsMakeTheSameFrames() async {

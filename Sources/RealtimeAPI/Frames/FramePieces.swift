@@ -27,20 +27,27 @@ struct FramePieces {
 
     /// The frames of a whole message.
     static func frames(of message: [UInt8]) -> ByteBuffer {
-        message.withUnsafeBytes { message in
-            let units = UTF16Units.count(message)
-            var frames = ByteBuffer()
-            frames.reserveCapacity(message.count + 16 + units / (maxUnits - 1) * 10)
-            guard units > maxUnits else {
-                ServerFrame.write(message, to: &frames)
-                return frames
-            }
-            var pieces = FramePieces(units: units)
-            pieces.begin(&frames)
-            pieces.append(message, to: &frames)
-            pieces.end(&frames)
+        frames(of: message, [], units: message.withUnsafeBytes { UTF16Units.count($0) })
+    }
+
+    /// The frames of a whole message that is in two parts.
+    ///
+    /// - Parameter units: of both.
+    static func frames(of beginning: [UInt8], _ end: [UInt8], units: Int) -> ByteBuffer {
+        let count = beginning.count + end.count
+        var frames = ByteBuffer()
+        frames.reserveCapacity(count + 16 + units / (maxUnits - 1) * 10)
+        guard units > maxUnits else {
+            ServerFrame.header(opcode: 0x1, length: count, to: &frames)
+            frames.writeBytes(beginning)
+            frames.writeBytes(end)
             return frames
         }
+        var pieces = FramePieces(units: units)
+        pieces.begin(&frames)
+        for part in [beginning, end] { part.withUnsafeBytes { pieces.append($0, to: &frames) } }
+        pieces.end(&frames)
+        return frames
     }
 
     /// Writes the frame before the pieces, if there are several.

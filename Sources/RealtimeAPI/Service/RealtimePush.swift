@@ -18,8 +18,17 @@ package final class RealtimePush: Sendable {
     /// That of the state that has the change.
     let version: Int64
 
+    /// A message up to its tag.
+    private struct Beginning {
+        var bytes: [UInt8]
+        /// Its length in UTF-16 units.
+        var units: Int
+    }
+
     /// The frames of a message without a tag, and of the last one with a tag.
     private struct Frames {
+        /// What all messages with a tag begin with: clients give one query different tags.
+        var beginning: Beginning?
         var plain: ByteBuffer?
         var tagged: (tag: Int64, bytes: ByteBuffer)?
         var data: [RealtimeForm: ByteBuffer] = [:]
@@ -40,13 +49,17 @@ package final class RealtimePush: Sendable {
     /// The message's frames for a WebSocket, encoded by the first listen that needs them.
     func frames(tag: Int64?) -> ByteBuffer {
         frames.withLock { frames in
-            if let tag {
-                if let known = frames.tagged, known.tag == tag { return known.bytes }
-            } else if let plain = frames.plain {
-                return plain
+            guard let tag else {
+                if let plain = frames.plain { return plain }
+                let bytes = FramePieces.frames(of: makeBeginning() + Self.end(tag: nil))
+                frames.plain = bytes
+                return bytes
             }
-            let bytes = FramePieces.frames(of: message(tag: tag))
-            if let tag { frames.tagged = (tag, bytes) } else { frames.plain = bytes }
+            if let known = frames.tagged, known.tag == tag { return known.bytes }
+            let (start, end) = (beginning(&frames), Self.end(tag: tag))
+            // The end is ASCII.
+            let bytes = FramePieces.frames(of: start.bytes, end, units: start.units + end.count)
+            frames.tagged = (tag, bytes)
             return bytes
         }
     }
@@ -98,7 +111,17 @@ package final class RealtimePush: Sendable {
     }
 
     /// The message in the protocol of WebSocket and long polling.
-    func message(tag: Int64?) -> [UInt8] {
+    func message(tag: Int64?) -> [UInt8] { frames.withLock { beginning(&$0).bytes } + Self.end(tag: tag) }
+
+    private func beginning(_ frames: inout Frames) -> Beginning {
+        if let known = frames.beginning { return known }
+        let bytes = makeBeginning()
+        let new = Beginning(bytes: bytes, units: bytes.withUnsafeBytes { UTF16Units.count($0) })
+        frames.beginning = new
+        return new
+    }
+
+    private func makeBeginning() -> [UInt8] {
         var writer = JSONWriter(capacity: 128)
         writer.raw(#"{"t":"d","d":{"a":"#)
         writer.string(isMerge ? "m" : "d")
@@ -106,6 +129,11 @@ package final class RealtimePush: Sendable {
         writer.string(target.string)
         writer.raw(#","d":"#)
         write(to: &writer, as: .export)
+        return writer.bytes
+    }
+
+    private static func end(tag: Int64?) -> [UInt8] {
+        var writer = JSONWriter(capacity: 32)
         if let tag {
             writer.raw(#","t":"#)
             writer.integer(tag)

@@ -138,6 +138,32 @@ import Testing
         await host.close()
     }
 
+    /// The writer knows from the last decision whether it may make the next one.
+    @Test func whatADecisionCostsIsNoted() async throws {
+        let host = try Host()
+        try await host.setRules(
+            #"{"rules": {".write": true, "list": {"$k": {".validate": "newData.isNumber()"}}}}"#)
+        let database = try #require(try host.database() as? StoreRealtimeDatabase)
+        func costs(of json: String) async throws -> [Int] {
+            let target = try RealtimeTarget("list")
+            let request = database.commit(
+                .set(target, try RealtimeWriteValue(parsing: Array(json.utf8), at: target)), as: Self.ada)
+            var costs = [request.checkCost()]
+            for _ in 0..<2 {
+                try await withCheckedContinuation { continuation in
+                    database.store.check(request) { continuation.resume(returning: $0) }
+                }.get()
+                costs.append(request.checkCost())
+            }
+            return costs
+        }
+        let short = try await costs(of: "[1]")
+        let long = try await costs(of: "[" + Array(repeating: "1", count: 1_000).joined(separator: ",") + "]")
+        #expect(short[0] == 0 && short[1] > 0 && short[1] == short[2])
+        #expect(long[1] > 20_000 && long[1] > 100 * short[1] && long[1] == long[2])
+        await host.close()
+    }
+
     /// What is in memory since an admin has read it is under rules like what is stored.
     @Test func clientsUnderRulesReadNothingFromMemory() async throws {
         let host = try Host()

@@ -293,6 +293,20 @@ struct CheckTests {
         try await fixture.close()
     }
 
+    /// It is known from the readers.
+    @Test(.endsHangs, arguments: [(20_000, true), (20_001, false)])
+    func theWriterDoesNotBeginADecisionThatCostsTooMuch(cost: Int, begins: Bool) async throws {
+        let fixture = try RealtimeFixture()
+        let decisions = SharedList<Bool>()
+        var commit = RealtimeCommit(
+            [try write("a", "1")], in: RealtimeFixture.namespace, check: costlyCheck(fixture, changes: 2, decisions))
+        commit.checkCost = { cost }
+        try await fixture.store.commit(commit)
+        #expect(decisions.all == (begins ? [true, false, true, false, true] : [true, true, true]))
+        #expect(try await fixture.json("a") == "1")
+        try await fixture.close()
+    }
+
     @Test(.endsHangs, arguments: [2, Int.max])
     func writesOfASequenceKeepTheirOrderWhileOneIsDecidedAgain(changes: Int) async throws {
         let fixture = try RealtimeFixture()

@@ -365,7 +365,9 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
 
     /// A write under the rules.
     func commit(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCommit {
-        var request = RealtimeCommit([write], in: name, check: check(write, as: principal))
+        let cost = CheckCost()
+        var request = RealtimeCommit([write], in: name, check: check(write, as: principal, noting: cost))
+        request.checkCost = { cost.last }
         // It may be another one when the writer makes it.
         if case .open = access { request.isCheckQuick = true }
         request.checkGeneration = { [self] in rules.withLock { $0.generation } }
@@ -373,12 +375,15 @@ final class StoreRealtimeDatabase: RealtimeDatabase {
         return request
     }
 
-    func check(_ write: RealtimeWrite, as principal: RealtimePrincipal) -> RealtimeCheck? {
+    func check(
+        _ write: RealtimeWrite, as principal: RealtimePrincipal, noting cost: CheckCost? = nil
+    ) -> RealtimeCheck? {
         guard !principal.isAdmin else { return nil }
         // The rules of the moment at which it is decided.
         return { [self] before, after, now, maxCost in
             try access.requireWrite(
-                write, as: principal, before: before, after: after, now: now, maxCost: maxCost, observer)
+                write, as: principal, before: before, after: after, now: now, maxCost: maxCost,
+                cost?.noting(observer) ?? observer)
         }
     }
 }

@@ -13,6 +13,9 @@ package struct RealtimeCommit: Sendable {
     package var check: RealtimeCheck?
     /// Whether the check takes next to no time: then the writer makes it, and no reader has to make it before.
     package var isCheckQuick = false
+    /// What the check has cost when it was made last, in units of about 50 ns. If that is more than it may cost the
+    /// writer, the writer doesn't begin.
+    package var checkCost: @Sendable () -> Int = { 0 }
     /// Changes when the check would decide otherwise of the same states, such as with other rules: what was decided before
     /// is decided again.
     package var checkGeneration: @Sendable () -> UInt64 = { 0 }

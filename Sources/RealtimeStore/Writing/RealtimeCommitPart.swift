@@ -76,8 +76,11 @@ package final class RealtimeCommitPart: CommitPart {
             if let failure = valid.failure { return try refuse(failure) }
             if valid.isStale { return try refuse(.stale) }
         }
+        let check = valid?.isChecked == true ? nil : request.check
+        // Others would wait for what the writes change, only for readers to decide again.
+        guard check == nil || request.checkCost() <= maxCheckCost else { throw DecisionTooCostly() }
         try plan.apply(request.writes)
-        if valid?.isChecked != true, let check = request.check {
+        if let check {
             do {
                 try plan.check(check, maxCost: maxCheckCost)
             } catch let failure as RealtimeFailure {

@@ -399,7 +399,7 @@ import Testing
         }.get()
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         let gate = DispatchSemaphore(value: 0)
-        parts.longWork.add { gate.wait() }
+        parts.longWork.add(of: 1) { gate.wait() }
         let text = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"a","d":"\#(String(repeating: "x", count: 400_000))"}}}"#
         try await channel.writeInbound(Self.frame(.text, text))
         try await channel.writeInbound(Self.frame(.text, text))

@@ -43,12 +43,12 @@ package struct RealtimeParts: Sendable {
     let sessions = RealtimeSessions()
     private(set) var polls: PollSessions
     let pushIDs = PushNames()
-    /// Reads large messages and bodies.
-    let longWork = LongWork("realtime.bodies")
-    /// Reads very large bodies, which may take long.
+    /// Reads large messages and bodies: of one address after the other.
+    let longWork = FairWork("realtime.bodies")
+    /// Reads very large bodies, which may take long. ``largeWrites`` says which is the next.
     let largeWork = LongWork("realtime.staging")
     /// Very large writes of REST, one after the other: those that are read into memory take several times that of their
-    /// text.
+    /// text. Addresses take turns.
     let largeWrites = Gate()
 
     package init(

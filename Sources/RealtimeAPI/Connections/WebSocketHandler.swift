@@ -31,6 +31,8 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private let loop: RealtimeLoop
+    /// A number that stands for the client's address.
+    private let address: UInt64
     private let receiver: any SocketReceiver
     /// By which the receiver is reached on its loop.
     private let receiverQueue: ConnectionQueue
@@ -73,6 +75,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         self.channel = channel
         self.receiver = receiver
         self.receiverQueue = receiverQueue
+        self.address = address
         self.loop = loop
         assembler = FrameAssembler(maxMessageBytes: loop.parts.limits.messageBytes)
         held = loop.parts.bodies.map { HeldMemory($0, address: address) }
@@ -220,7 +223,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
             updateReading()
             // Nothing else that other threads have for the socket must keep its order with the message.
             let queue = ConnectionQueue(loop)
-            loop.parts.longWork.add { [self] in
+            loop.parts.longWork.add(of: address) { [self] in
                 let read = Self.read(message)
                 queue.post { self.goOn(after: read, bytes: message.readableBytes) }
             }

@@ -150,7 +150,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
                 waitForPoll()
             case .receive(let bytes): receive(RealtimeMessage(bytes), bytes.count)
             case .read(let text):
-                loop.parts.longWork.add { [self] in
+                loop.parts.longWork.add(of: address) { [self] in
                     let message = LongPollConnection.decode(text).map { (RealtimeMessage($0), $0.count) }
                     queue.post { self.didRead(message) }
                 }

@@ -262,7 +262,7 @@ final class DataExchange: EventStreamOwner {
             }
         }
         guard content.bytes > RESTWriteReader.largeBody else { return read() }
-        parts.largeWrites.enter { [queue] in
+        parts.largeWrites.enter(of: connection.client.address) { [queue] in
             queue.post {
                 exchange.value.isInGate = true
                 guard !exchange.value.hasLeft else { return exchange.value.leaveGate() }

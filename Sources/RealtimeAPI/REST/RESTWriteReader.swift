@@ -46,16 +46,20 @@ struct RESTWriteReader {
         switch body {
         case .buffer(let buffer) where buffer.readableBytes <= Self.smallBody: completion(write(buffer))
         case .buffer(let buffer):
-            queue.loop.parts.longWork.add {
+            queue.loop.parts.longWork.add(of: client.address) {
                 let result = write(buffer)
                 queue.post { completion(result) }
             }
         case .file(let file):
-            let work = file.bytes > Self.largeBody ? queue.loop.parts.largeWork : queue.loop.parts.longWork
+            @Sendable func read() {
+                let result = write(file)
+                queue.post { completion(result) }
+            }
             file.whenWritten {
-                work.add {
-                    let result = write(file)
-                    queue.post { completion(result) }
+                if file.bytes > Self.largeBody {
+                    queue.loop.parts.largeWork.add(read)
+                } else {
+                    queue.loop.parts.longWork.add(of: client.address, read)
                 }
             }
         }

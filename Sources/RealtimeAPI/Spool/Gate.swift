@@ -1,19 +1,19 @@
-import DequeModule
+import Sharing
 import Synchronization
 
-/// Lets one through at a time, in the order of arrival.
+/// Lets one through at a time. Callers take turns: what one sends doesn't wait for all that another has sent.
 final class Gate: Sendable {
     private struct State {
         var isTaken = false
-        var waiting: Deque<@Sendable () -> Void> = []
+        var waiting = FairQueue<UInt64, @Sendable () -> Void>(places: .max)
     }
 
     private let state = Mutex(State())
 
     /// - Parameter body: called once it is its turn, at once or on the thread that leaves. It must lead to ``leave()``.
-    func enter(_ body: @escaping @Sendable () -> Void) {
+    func enter(of caller: UInt64, _ body: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
-            if state.isTaken { state.waiting.append(body) }
+            if state.isTaken { _ = state.waiting.append(body, of: caller) }
             defer { state.isTaken = true }
             return !state.isTaken
         }

@@ -29,9 +29,10 @@ extension StoreRealtimeDatabase {
             }
             // Decided as if it happened now, without a trace.
             let request = commit(write, as: principal)
+            let caller = caller(principal, client) ?? Self.admins
             store.check(request, of: writer(write, principal, client)) { [shared, name] result in
                 if case .failure(let failure) = result { return finish(.failure(failure)) }
-                shared.disconnects.add {
+                shared.disconnects.add(of: caller) {
                     let disconnect = RealtimeDisconnect(write, as: principal)
                     shared.store.register(disconnect, of: session, in: name, completion: finish)
                 }

@@ -17,8 +17,8 @@ package final class StoreRealtimeService: RealtimeService {
         let logger: Logger
         let spool: Spool
         let unfinished = UnfinishedSessions()
-        /// Writes down what clients register.
-        let disconnects = LongWork("realtime.disconnects")
+        /// Writes down what clients register: of one caller after the other.
+        let disconnects = FairWork("realtime.disconnects")
         /// Stores large values, and hashes what isn't small: of one caller after the other.
         let values = FairWork("realtime.values")
         /// Milliseconds since 1970.

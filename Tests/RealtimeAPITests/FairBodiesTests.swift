@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RealtimeModel
+import Sharing
 import Synchronization
 import TestSupport
 import Testing

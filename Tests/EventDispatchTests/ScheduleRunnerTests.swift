@@ -95,7 +95,7 @@ import Testing
             let alarm = TestAlarm()
             let runner = try ScheduleRunner(
                 fixtures.functions, store: store, now: { fixtures.now }, alarm: alarm, logger: Logger(label: "test"))
-            try await withThrowingTaskGroup { group in
+            await withThrowingTaskGroup { group in
                 group.addTask { try await runner.run() }
                 #expect(await alarm.nextTime() == .seconds(60))
                 fixtures.now = fixtures.now.adding(300)

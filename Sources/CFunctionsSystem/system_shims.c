@@ -58,13 +58,22 @@ int functions_file_stamp(const char *path, long long stamp[6]) {
     return 0;
 }
 
-int functions_give_to_owner(int descriptor, const char *directory) {
+/* Gives the file at a path or, if the path is null, that of a descriptor. */
+static int give_to_owner(int descriptor, const char *path, const char *directory) {
     struct stat given, around;
     if (geteuid() != 0) return 0;
-    if (fstat(descriptor, &given) != 0 || stat(directory, &around) != 0) return -1;
+    if ((path ? lstat(path, &given) : fstat(descriptor, &given)) != 0 || stat(directory, &around) != 0) return -1;
     /* Not each file system has owners to change. */
     if (given.st_uid == around.st_uid) return 0;
-    return fchown(descriptor, around.st_uid, around.st_gid);
+    return path ? lchown(path, around.st_uid, around.st_gid) : fchown(descriptor, around.st_uid, around.st_gid);
+}
+
+int functions_give_to_owner(int descriptor, const char *directory) {
+    return give_to_owner(descriptor, NULL, directory);
+}
+
+int functions_give_path_to_owner(const char *path, const char *directory) {
+    return give_to_owner(-1, path, directory);
 }
 
 void functions_forbid_core_dumps(void) {

@@ -113,10 +113,8 @@ package enum StoreFile {
 
     /// Gives a file that root made to the owner of its directory, so that the host's user can go on with it.
     package static func giveToOwnerOfDirectory(_ path: String) throws {
-        guard geteuid() == 0 else { return }
-        var status = stat()
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard stat(directory, &status) == 0, lchown(path, status.st_uid, status.st_gid) == 0 else {
+        guard functions_give_path_to_owner(path, directory) == 0 else {
             throw refusal("\(path) can't be given to the owner of \(directory)")
         }
     }

@@ -16,6 +16,10 @@ int functions_file_stamp(const char *path, long long stamp[6]);
 /* If this process is root's, gives an open file or directory to the owner of a directory. Returns 0, or -1 with errno. */
 int functions_give_to_owner(int descriptor, const char *directory);
 
+/* The same for a path. It needn't be opened: closing it would end the locks that this process has on the file. A
+   symbolic link is given itself. */
+int functions_give_path_to_owner(const char *path, const char *directory);
+
 /* Flushes standard output after every line, as on a terminal. By default output to a pipe is flushed in blocks of some KiB:
    late, or never if the process is killed. */
 void functions_write_output_by_line(void);

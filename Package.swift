@@ -284,10 +284,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "PortConnections", dependencies: [.product(name: "NIOCore", package: nio)], swiftSettings: settings),
+        .target(
             name: "Gateway",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing",
-                "TokenVerification", "Workers",
+                "TokenVerification", "Workers", "PortConnections",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -328,7 +330,7 @@ let package = Package(
             name: "FirestoreAPI",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "Sharing", "DocumentStore", "GoogleREST",
-                "FirestoreJSON", "FirestoreMessages",
+                "PortConnections", "FirestoreJSON", "FirestoreMessages",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -347,7 +349,7 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "RealtimeModel", "RealtimeHashing",
                 "SecurityRules",
                 "CommitPipeline",
-                "RealtimeStore",
+                "RealtimeStore", "PortConnections",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: nio),
@@ -427,8 +429,8 @@ let package = Package(
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "MailTransfer", "IdentityProvider", "AppCheck",
-                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "RealtimeStore", "RealtimeAPI", "FunctionStores",
-                "EventsAPI",
+                "Workers", "PortConnections", "Gateway", "EventDispatch", "FirestoreAPI", "RealtimeStore",
+                "RealtimeAPI", "FunctionStores", "EventsAPI",
                 "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -884,6 +886,15 @@ let package = Package(
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PortConnectionsTests",
+            dependencies: [
+                "PortConnections",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
+                .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),
         .testTarget(

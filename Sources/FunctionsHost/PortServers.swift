@@ -4,6 +4,7 @@ import HostConfiguration
 import Hummingbird
 import HummingbirdCore
 import Logging
+import PortConnections
 import ServiceAccounts
 import ServiceLifecycle
 import TokenVerification

@@ -1,5 +1,6 @@
 import DocumentModel
 import FunctionManifest
+import PortConnections
 import Sharing
 import WorkerProtocol
 import Workers

@@ -2,6 +2,7 @@ import DequeModule
 import Logging
 package import NIOCore
 package import NIOHTTP1
+import PortConnections
 import Sharing
 import WorkerProtocol
 import Workers

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import PortConnections
 import Sharing
 
 /// An HTTP/2 connection whose streams are calls, or other requests.
@@ -143,8 +144,9 @@ package struct GRPCConnection: Sendable {
                 if self.activity.streams.isEmpty, now - self.activity.ended >= self.idleness {
                     return self.end(context)
                 }
-                let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-                if self.activity.isStuck(now: now, unsent: unsent) { return context.close(promise: nil) }
+                if self.activity.isStuck(now: now, unsent: context.channel.unsentBytes) {
+                    return context.close(promise: nil)
+                }
                 if let pinged = self.pinged, pinged > self.activity.last {
                     // Looks may be closer than a client has time to answer.
                     if now - pinged >= self.silence { return context.close(promise: nil) }

@@ -1,6 +1,7 @@
 import DequeModule
 import NIOCore
 import NIOWebSocket
+import PortConnections
 import Sharing
 
 /// Receives what happens on a WebSocket. It is called on its own loop.
@@ -328,7 +329,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 
     /// Looks whether the client is there, and takes what it is sent.
     func look(now: NIODeadline) {
-        let unsent = (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let unsent = channel.unsentBytes
         if unsent == 0 || unsent != self.unsent { lastTaken = now }
         self.unsent = unsent
         if now - lastTaken > loop.parts.port.idle { return abort() }

@@ -1,5 +1,6 @@
 package import NIOCore
 package import NIOPosix
+import PortConnections
 import ServiceLifecycle
 
 /// The database port: WebSockets, long polling and REST.

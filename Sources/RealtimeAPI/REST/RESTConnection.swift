@@ -1,6 +1,7 @@
 import DequeModule
 import NIOCore
 import NIOHTTP1
+import PortConnections
 import Sharing
 
 /// One request and its answer.
@@ -335,7 +336,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// What was written and the system hasn't taken.
-    private var unsent: Int { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+    private var unsent: Int { context?.channel.unsentBytes ?? 0 }
 
     private func write(_ bytes: ByteBuffer) {
         guard let context, !isHead, bytes.readableBytes > 0 else { return }

@@ -284,7 +284,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "PortConnections", dependencies: [.product(name: "NIOCore", package: nio)], swiftSettings: settings),
+            name: "PortConnections",
+            dependencies: [
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "Gateway",
             dependencies: [
@@ -894,6 +900,7 @@ let package = Package(
                 "PortConnections",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),

@@ -4,7 +4,6 @@ import PortConnections
 import Sharing
 import WorkerProtocol
 import Workers
-import DequeModule
 import Logging
 package import NIOCore
 import NIOHTTP1
@@ -34,7 +33,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var answer = AnswerWriter()
     private var pace = AnswerPace()
     /// Parts of requests that arrived before the last answer was sent.
-    private var waiting: Deque<HTTPServerRequestPart> = []
+    private var waiting = WaitingParts()
     private var isPaused = false
     /// Whether the connection closes after the current answer. Later requests are ignored.
     private var isClosing = false
@@ -94,33 +93,24 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         releaseBody()
         if case .answering(let exchange) = state { exchange.clientLeft() }
         state = .idle
-        waiting = []
+        waiting = WaitingParts()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !isClosing else { return }
         guard mustWait || !waiting.isEmpty else { return handle(part) }
-        if case .body(let more) = part, case .body(var bytes)? = waiting.last {
-            bytes.writeImmutableBuffer(more)
-            waiting[waiting.count - 1] = .body(bytes)
-        } else {
-            waiting.append(part)
-        }
+        waiting.append(part)
         if !isPaused {
             isPaused = true
             _ = context.channel.setOption(.autoRead, value: false)
         }
-        if waiting.count > Self.maxWaiting {
+        if waiting.areTooMany {
             loop.logRefusal("a connection was closed: it sent too many requests ahead", of: peer, [:])
             isClosing = true
             close()
         }
     }
-
-    /// What is read at once may have thousands of small requests, which take many times their bytes. A request has up to three
-    /// parts.
-    private static let maxWaiting = 3 * 128
 
     /// A client that doesn't read its answers gets no further ones: they would fill the host's memory.
     private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }

@@ -1,4 +1,3 @@
-import DequeModule
 import NIOCore
 import NIOHTTP1
 import PortConnections
@@ -47,7 +46,7 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
     private var state = State.idle
     private var context: ChannelHandlerContext?
     private(set) var head: HTTPRequestHead?
-    private var waiting: Deque<HTTPServerRequestPart> = []
+    private var waiting = WaitingParts()
     private var isPaused = false
     private var isBodyPaused = false
     private var isReading = true
@@ -112,28 +111,19 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         case .idle, .discarding, .upgraded: break
         }
         state = .idle
-        waiting = []
+        waiting = WaitingParts()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !isClosing else { return }
         guard mustWait || !waiting.isEmpty else { return handle(part) }
-        if case .body(let more) = part, case .body(var bytes)? = waiting.last {
-            bytes.writeImmutableBuffer(more)
-            waiting[waiting.count - 1] = .body(bytes)
-        } else {
-            waiting.append(part)
-        }
+        waiting.append(part)
         pause(true)
-        guard waiting.count > Self.maxWaiting else { return }
+        guard waiting.areTooMany else { return }
         isClosing = true
         breakOff()
     }
-
-    /// What is read at once may have thousands of small requests, which take many times their bytes. A request has up to three
-    /// parts.
-    private static let maxWaiting = 3 * 128
 
     private var mustWait: Bool {
         if case .answering = state { return true }

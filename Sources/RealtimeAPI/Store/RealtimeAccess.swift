@@ -19,16 +19,18 @@ enum RealtimeAccess: Sendable {
     func allowsReadAtOnce(
         of path: RealtimePath, as principal: RealtimePrincipal, now: Int64, _ observer: RulesObserver
     ) -> Bool? {
-        guard case .client(let auth) = principal else { return true }
-        switch self {
-        case .open: return true
-        case .closed: return false
-        case .rules(let rules):
-            let request = DatabaseRulesRequest.read(
-                path.keys.map(\.string), nil, auth: auth?.variable ?? .null, now: now)
-            let decision = rules.decideWithoutTree(request, detail: observer.detail, maxCost: Self.maxCostAtOnce)
-            guard let decision, !decision.isTooCostly else { return nil }
-            return (try? observer.require(decision, of: rules)) != nil
+        do {
+            var needsTree = false
+            try decide(as: principal, maxCost: Self.maxCostAtOnce, observer) { rules, auth in
+                let request = DatabaseRulesRequest.read(path.keys.map(\.string), nil, auth: auth, now: now)
+                let decision = rules.decideWithoutTree(
+                    request, detail: observer.detail, maxCost: Self.maxCostAtOnce)
+                needsTree = decision == nil
+                return decision
+            }
+            return needsTree ? nil : true
+        } catch {
+            return error is DecisionTooCostly ? nil : false
         }
     }
 
@@ -42,17 +44,11 @@ enum RealtimeAccess: Sendable {
         of path: RealtimePath, _ query: RealtimeQuery?, as principal: RealtimePrincipal, in state: RealtimeSnapshot,
         now: Int64, maxCost: Int? = nil, _ observer: RulesObserver
     ) throws {
-        guard case .client(let auth) = principal else { return }
-        switch self {
-        case .open: return
-        case .closed: throw RealtimeFailure.denied
-        case .rules(let rules):
+        try decide(as: principal, maxCost: maxCost, observer) { rules, auth in
             let request = DatabaseRulesRequest.read(
-                path.keys.map(\.string), query.map { DatabaseRulesQuery($0) }, auth: auth?.variable ?? .null, now: now)
-            let decision = try rules.decide(
+                path.keys.map(\.string), query.map { DatabaseRulesQuery($0) }, auth: auth, now: now)
+            return try rules.decide(
                 request, before: SnapshotRulesData(snapshot: state), detail: observer.detail, maxCost: maxCost)
-            if maxCost != nil, decision.isTooCostly { throw DecisionTooCostly() }
-            try observer.require(decision, of: rules)
         }
     }
 
@@ -66,17 +62,10 @@ enum RealtimeAccess: Sendable {
         of path: RealtimePath, as principal: RealtimePrincipal, in state: RealtimeSnapshot?, now: Int64,
         maxCost: Int?, _ observer: RulesObserver
     ) throws {
-        guard case .client(let auth) = principal else { return }
-        switch self {
-        case .open: return
-        case .closed: throw RealtimeFailure.denied
-        case .rules(let rules):
-            let refusal = try rules.refusal(
-                ofWriteAt: path.keys.map(\.string), auth: auth?.variable ?? .null, now: now,
+        try decide(as: principal, maxCost: maxCost, observer) { rules, auth in
+            try rules.refusal(
+                ofWriteAt: path.keys.map(\.string), auth: auth, now: now,
                 before: state.map { SnapshotRulesData(snapshot: $0) }, detail: observer.detail, maxCost: maxCost)
-            guard let refusal else { return }
-            if maxCost != nil, refusal.isTooCostly { throw DecisionTooCostly() }
-            try observer.require(refusal, of: rules)
         }
     }
 
@@ -85,23 +74,37 @@ enum RealtimeAccess: Sendable {
         _ write: RealtimeWrite, as principal: RealtimePrincipal, before: RealtimeSnapshot, after: RealtimeSnapshot,
         now: Int64, maxCost: Int? = nil, _ observer: RulesObserver
     ) throws {
-        guard case .client(let auth) = principal else { return }
+        let cost = try decide(as: principal, maxCost: maxCost, observer) { rules, auth in
+            let paths = write.targets.map { $0.path.keys.map(\.string) }
+            return try rules.decide(
+                .write(paths, auth: auth, now: now), before: SnapshotRulesData(snapshot: before),
+                after: SnapshotRulesData(snapshot: after), detail: observer.detail, maxCost: maxCost)
+        }
+        // Whether a condition holds tells what is there.
+        guard let cost, case .set(let target, _, ifHash: .some) = write else { return }
+        try requireRead(
+            of: target.path, nil, as: principal, in: before, now: now, maxCost: maxCost.map { $0 - cost }, observer)
+    }
+
+    /// Decides by the rules, unless an operation is allowed or refused without them.
+    ///
+    /// - Parameter ask: asks them for the variable `auth`; nil if they decide nothing.
+    /// - Returns: the cost of the decision; nil if there was none.
+    /// - Throws: as ``requireRead(of:_:as:in:now:maxCost:_:)``.
+    @discardableResult
+    private func decide(
+        as principal: RealtimePrincipal, maxCost: Int?, _ observer: RulesObserver,
+        _ ask: (_ rules: DatabaseRules, _ auth: JSONValue) throws -> DatabaseRulesDecision?
+    ) throws -> Int? {
+        guard case .client(let auth) = principal else { return nil }
         switch self {
-        case .open: return
+        case .open: return nil
         case .closed: throw RealtimeFailure.denied
         case .rules(let rules):
-            let paths = write.targets.map { $0.path.keys.map(\.string) }
-            let request = DatabaseRulesRequest.write(paths, auth: auth?.variable ?? .null, now: now)
-            let decision = try rules.decide(
-                request, before: SnapshotRulesData(snapshot: before), after: SnapshotRulesData(snapshot: after),
-                detail: observer.detail, maxCost: maxCost)
+            guard let decision = try ask(rules, auth?.variable ?? .null) else { return nil }
             if maxCost != nil, decision.isTooCostly { throw DecisionTooCostly() }
             try observer.require(decision, of: rules)
-            // Whether a condition holds tells what is there.
-            guard case .set(let target, _, ifHash: .some) = write else { return }
-            try requireRead(
-                of: target.path, nil, as: principal, in: before, now: now, maxCost: maxCost.map { $0 - decision.cost },
-                observer)
+            return decision.cost
         }
     }
 }

@@ -687,7 +687,7 @@ let package = Package(
             name: "EventDeliveryTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline", "DocumentStore",
-                "EventDelivery", "ControlProtocol", "EventDispatch", "TestSupport", "HostTesting",
+                "EventDelivery", "ControlProtocol", "EventDispatch", "TestSupport", "StoreTestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,4 +1,5 @@
 import StorageEngine
+import StoreTestSupport
 import Synchronization
 
 /// A memory engine that finds the rows of some deliveries damaged, until they are repaired.
@@ -11,7 +12,9 @@ final class DamagedScans: StorageEngine {
 
     func repair() { damaged.withLock { $0 = nil } }
 
-    func makeReadSession() throws -> any ReadSession { Session(inner: try inner.makeReadSession(), engine: self) }
+    func makeReadSession() throws -> any ReadSession {
+        WrappingSession(try inner.makeReadSession()) { Reader(inner: $0, engine: self) }
+    }
 
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
 
@@ -24,25 +27,9 @@ final class DamagedScans: StorageEngine {
         throw StorageError(.damaged, "the block can't be read")
     }
 
-    private final class Session: ReadSession {
-        let inner: any ReadSession
-        let engine: DamagedScans
-
-        init(inner: any ReadSession, engine: DamagedScans) {
-            self.inner = inner
-            self.engine = engine
-        }
-
-        func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
-            try inner.read { try body(Reader(inner: $0, engine: engine)) }
-        }
-    }
-
-    private struct Reader: StorageReader {
+    private struct Reader: ForwardingReader {
         let inner: any StorageReader
         let engine: DamagedScans
-
-        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try inner.get(table, key) }
 
         func scan(
             _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
@@ -56,12 +43,6 @@ final class DamagedScans: StorageEngine {
         ) throws {
             try engine.check(table, range)
             try inner.scanKeys(table, range, reverse: reverse, body)
-        }
-
-        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try inner.count(table, range) }
-
-        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
-            try inner.key(table, range, after: count)
         }
     }
 }

@@ -50,7 +50,7 @@ package final class CountingEngine: StorageEngine {
     }
 
     package func makeReadSession() throws -> any ReadSession {
-        Session(inner: try inner.makeReadSession(), engine: self)
+        WrappingSession(try inner.makeReadSession()) { CountedReader(inner: $0, engine: self) }
     }
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
@@ -60,58 +60,25 @@ package final class CountingEngine: StorageEngine {
             largest.withLock { $0 = max($0, read.rows) }
             largestValues.withLock { $0 = max($0, read.bytes) }
         }
-        return try inner.write { try body(Counted(inner: $0, engine: self)) }
+        return try inner.write { try body(CountedWriter(writer: $0, engine: self)) }
     }
 
     package func close() throws { try inner.close() }
 
-    private final class Session: ReadSession {
-        let inner: any ReadSession
+    private struct CountedWriter: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
         let engine: CountingEngine
 
-        init(inner: any ReadSession, engine: CountingEngine) {
-            self.inner = inner
-            self.engine = engine
-        }
-
-        func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
-            try inner.read { try body(CountedReader(inner: $0, engine: engine)) }
-        }
-    }
-
-    private struct Counted: StorageWriter {
-        let inner: any StorageWriter
-        let engine: CountingEngine
-
-        var reader: CountedReader { CountedReader(inner: inner, engine: engine) }
-
-        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try reader.get(table, key) }
-
-        func scan(
-            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
-        ) throws {
-            try reader.scan(table, range, reverse: reverse, body)
-        }
-
-        func scanKeys(
-            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
-        ) throws {
-            try reader.scanKeys(table, range, reverse: reverse, body)
-        }
-
-        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try reader.count(table, range) }
-        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
-            try reader.key(table, range, after: count)
-        }
+        var inner: any StorageReader { CountedReader(inner: writer, engine: engine) }
 
         func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
             engine.countChange()
-            try inner.put(table, key, value)
+            try writer.put(table, key, value)
         }
 
         func delete(_ table: StorageTable, _ key: [UInt8]) throws {
             engine.countChange()
-            try inner.delete(table, key)
+            try writer.delete(table, key)
         }
     }
 

@@ -119,18 +119,12 @@ struct PastReadTests {
     }
 
     /// Counts the scans of the log.
-    private final class CountingReader: StorageReader {
+    private final class CountingReader: ForwardingReader {
         let inner: any StorageReader
         var scans = 0
         var rows = 0
 
         init(_ inner: any StorageReader) { self.inner = inner }
-
-        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try inner.get(table, key) }
-
-        func scan(
-            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
-        ) throws { try inner.scan(table, range, reverse: reverse, body) }
 
         func scanKeys(
             _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
@@ -140,12 +134,6 @@ struct PastReadTests {
                 rows += 1
                 return try body(key)
             }
-        }
-
-        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try inner.count(table, range) }
-
-        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
-            try inner.key(table, range, after: count)
         }
     }
 

@@ -1,6 +1,7 @@
 @testable import CommitPipeline
 import HostTesting
 import StorageEngine
+import StoreTestSupport
 import DocumentModel
 import FunctionManifest
 import DocumentStore
@@ -101,7 +102,7 @@ import Testing
     @Test(arguments: 0..<8)
     func aHostThatIsKilledLosesAndRepeatsNothing(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        let engine = FaultyEngine()
+        let engine = FailingEngine()
         let fixtures = ScheduleFixtures(
             [
                 ScheduleFixtures.function("each", "*/5 * * * *", missedRuns: .all(max: 1000)),
@@ -113,9 +114,9 @@ import Testing
             try await fixtures.serving { store in
                 var keeper = try Self.keeper(fixtures, store)
                 repeat {
-                    engine.refuses.withLock { $0 = random.once(in: 3) }
+                    engine.fails.withLock { $0 = random.once(in: 3) }
                     _ = await keeper.step(at: fixtures.now)
-                    engine.refuses.withLock { $0 = false }
+                    engine.fails.withLock { $0 = false }
                     for function in fixtures.functions where !random.once(in: 3) {
                         made[function.name, default: []] += try await store.openRuns(of: function.name)
                         let ends = try await store.work(on: function.name, at: fixtures.now)
@@ -352,24 +353,4 @@ import Testing
             }
         }
     }
-}
-
-/// A memory engine that can refuse to commit.
-private final class FaultyEngine: StorageEngine {
-    private struct Refusal: Error {}
-
-    let refuses = Mutex(false)
-    private let base = MemoryEngine()
-
-    func makeReadSession() throws -> any ReadSession { try base.makeReadSession() }
-
-    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        try base.write { storage in
-            let result = try body(storage)
-            if refuses.withLock({ $0 }) { throw Refusal() }
-            return result
-        }
-    }
-
-    func close() throws {}
 }

@@ -29,9 +29,7 @@ import Testing
         let directory = try HostDirectory()
         try Self.prepare(directory, source: "params\n")
         try directory.write("GREETING=hi\n", to: ".env")
-        try directory.write("API_KEY=sesame\n", to: ".secrets")
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        try directory.writeSecrets("API_KEY=sesame\n")
         let host = try await RunningHost.start(
             in: directory, arguments: ["--watch"], path: directory.path + "/tools")
         func params() async throws -> JSON? { try await host.call("params", "null").json["result"] }
@@ -174,8 +172,7 @@ import Testing
         #expect(process.errors.contains("cannot find 'broken' in scope"))
         try directory.write("params\n", to: "Sources/main.swift")
         try await waits(3, "API_KEY")
-        try directory.write("API_KEY=sesame\n", to: ".secrets")
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path + "/.secrets")
+        try directory.writeSecrets("API_KEY=sesame\n", mode: 0o644)
         try await Bound.wait("the secret's mode or a param is refused: \(process.errors.suffix(500))") {
             process.errors.contains("chmod 600") || process.errors.contains("GREETING")
         }
@@ -234,8 +231,7 @@ import Testing
         try await host.waitForLog("app: the new build can't be served")
         try await host.expectEcho()
         try directory.write("GREETING=hi\n", to: ".env")
-        try directory.write("API_KEY=sesame\n", to: ".secrets")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        try directory.writeSecrets("API_KEY=sesame\n")
         try await host.waitForLog("app: serving the new build")
         #expect(try await host.call("readsSecret", "null").json["result"]?.integer == 6)
         try await host.kill()

@@ -68,6 +68,12 @@ final class HostDirectory: Sendable {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
     }
 
+    /// Writes the file of secrets, which a host refuses if others than its owner may read it.
+    func writeSecrets(_ text: String, mode: Int = 0o600) throws {
+        try write(text, to: ".secrets")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + "/.secrets")
+    }
+
     /// Writes a shell script that a configuration can name as a bundle.
     /// - Returns: its path.
     func script(_ text: String) throws -> String {

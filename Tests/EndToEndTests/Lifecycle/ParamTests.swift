@@ -17,8 +17,7 @@ import Testing
     }
 
     private func secrets(_ directory: HostDirectory, mode: Int = 0o600, _ text: String = "API_KEY=\(key)\n") throws {
-        try directory.write(text, to: ".secrets")
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.path + "/.secrets")
+        try directory.writeSecrets(text, mode: mode)
     }
 
     /// Bytes that a core dump of the process may ever have.

@@ -15,8 +15,7 @@ import Testing
                 "auth": { "projectNumber": "123456" },
                 "appCheck": { "apps": { "\(app)": { "debugTokens": ["WEB_DEBUG_TOKEN"] } }, "enforce": { \(enforce) } }
                 """)
-        try directory.write("WEB_DEBUG_TOKEN=0c6f9dd3-8f41-4f5e-9d5b-debug\n", to: ".secrets")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        try directory.writeSecrets("WEB_DEBUG_TOKEN=0c6f9dd3-8f41-4f5e-9d5b-debug\n")
         return directory
     }
 

@@ -28,12 +28,6 @@ import Testing
         #expect(signedIn.status == 200, "\(signedIn.text)")
     }
 
-    private static func writeSecrets(_ text: String, in directory: HostDirectory) throws {
-        try directory.write(text, to: ".secrets")
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
-    }
-
     @Test func aDevelopmentHostSendsMailsBySMTPAndListsThem() async throws {
         var behaviour = MailServer.Behaviour()
         behaviour.login = "shop open sesame"
@@ -42,7 +36,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: directory.path + "/mails", withIntermediateDirectories: false)
             try directory.write("Subject: Neues Kennwort für %EMAIL%\n\n%LINK%\n", to: "mails/resetPassword.txt")
-            try Self.writeSecrets("SMTP_PASSWORD='open sesame'\n", in: directory)
+            try directory.writeSecrets("SMTP_PASSWORD='open sesame'\n")
             try directory.configure(
                 [],
                 extra: """
@@ -80,7 +74,7 @@ import Testing
             if isUp.load(ordering: .acquiring) { accepted.continuation.yield(request) }
         } body: { address in
             let directory = try HostDirectory()
-            try Self.writeSecrets("HOOK_KEY=whsec_MDEyMzQ1Njc4OWFiY2RlZg==\n", in: directory)
+            try directory.writeSecrets("HOOK_KEY=whsec_MDEyMzQ1Njc4OWFiY2RlZg==\n")
             try ProductionHost.configure(
                 directory,
                 extra: """
@@ -142,7 +136,7 @@ import Testing
         let directory = try HostDirectory()
         try FileManager.default.createDirectory(atPath: directory.path + "/mails", withIntermediateDirectories: false)
         try directory.write(template, to: "mails/verifyEmail.txt")
-        try Self.writeSecrets(secrets, in: directory)
+        try directory.writeSecrets(secrets)
         try directory.configure(
             [],
             extra: """

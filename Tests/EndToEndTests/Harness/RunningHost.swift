@@ -40,11 +40,12 @@ struct RunningHost: Sendable {
 
     /// Runs a test against a host in a prepared directory.
     static func serving(
-        in directory: HostDirectory, arguments: [String] = [], _ body: (RunningHost) async throws -> Void
+        in directory: HostDirectory, arguments: [String] = [], path: String? = nil,
+        _ body: (RunningHost) async throws -> Void
     ) async throws {
         await HostSlots.take()
         defer { HostSlots.release() }
-        let host = try await start(in: directory, arguments: arguments)
+        let host = try await start(in: directory, arguments: arguments, path: path)
         do {
             try await body(host)
         } catch {

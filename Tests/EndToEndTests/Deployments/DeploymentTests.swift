@@ -241,9 +241,6 @@ import Testing
         #expect(answer.text == #"{"result":1}"#)
         let again = try await staging.command(promote)
         #expect(again.status == 0 && again.output.contains("already"), "\(again.output)")
-        for host in [staging, production] {
-            host.process.send(SIGKILL)
-            try await host.process.end()
-        }
+        for host in [staging, production] { try await host.kill() }
     }
 }

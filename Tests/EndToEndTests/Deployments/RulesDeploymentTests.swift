@@ -48,15 +48,16 @@ import Testing
         return ["--config", host.directory.path + "/new.json"]
     }
 
-    private static func serving(_ body: (RunningHost) async throws -> Void) async throws {
+    /// A directory whose configuration names a file of rules.
+    private static func makeDirectory() throws -> HostDirectory {
         let directory = try HostDirectory()
         try directory.write(rules("a"), to: "own.rules")
         try directory.configure([], extra: #""rules": "own.rules""#)
-        try await RunningHost.serving(in: directory, body)
+        return directory
     }
 
     @Test func aDeploymentTakesRulesAndIndexesAlongAndARollbackTakesThemBack() async throws {
-        try await Self.serving { host in
+        try await RunningHost.serving(in: try Self.makeDirectory()) { host in
             #expect(try await Self.readable(host) == "a")
             let bundles = try [host.fixtureBundle("a"), host.fixtureBundle("b")]
             func deploy(_ number: Int, _ rules: String, _ more: String...) async throws -> DataCommandRun {
@@ -115,23 +116,19 @@ import Testing
     @Test func aRollbackServesNoRulesThatWereNeverDeployed() async throws {
         await HostSlots.take()
         defer { HostSlots.release() }
-        let directory = try HostDirectory()
-        try directory.write(Self.rules("a"), to: "own.rules")
-        try directory.configure([], extra: #""rules": "own.rules""#)
+        let directory = try Self.makeDirectory()
         var host = try await RunningHost.start(in: directory)
         let (first, second) = (try host.fixtureBundle("a"), try host.fixtureBundle("b"))
         #expect(try await host.deploy(first, as: "fixture", "--only", "functions").status == 0)
         // Takes the rules along as they are served.
         #expect(try await host.deploy(second, as: "fixture").status == 0)
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
         try directory.write(Self.rules("b"), to: "own.rules")
         let back = try await host.command(["rollback", "fixture"])
         #expect(back.status == 0, "\(back.errors)")
         host = try await RunningHost.start(in: directory)
         #expect(try await Self.readable(host) == "a")
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
     }
 
     private static func newest(_ host: RunningHost) async throws -> String {
@@ -142,9 +139,7 @@ import Testing
     @Test func deployedRulesSurviveAKillAndWhatDoesntCompileIsNotDeployed() async throws {
         await HostSlots.take()
         defer { HostSlots.release() }
-        let directory = try HostDirectory()
-        try directory.write(Self.rules("a"), to: "own.rules")
-        try directory.configure([], extra: #""rules": "own.rules""#)
+        let directory = try Self.makeDirectory()
         var host = try await RunningHost.start(in: directory)
         let broken = try Self.configure(host, rules: Self.rules("b").replacing("==", with: "="))
         for arguments in [["--only", "rules"], ["--executable", try host.fixtureBundle("a"), "--bundle", "fixture"]] {
@@ -155,8 +150,7 @@ import Testing
         #expect(try await host.current("fixture") == nil)
         let config = try Self.configure(host, rules: Self.rules("b"))
         #expect(try await host.command(["deploy", "--only", "rules", "--yes"] + config).status == 0)
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
 
         host = try await RunningHost.start(in: directory)
         #expect(try await Self.readable(host) == "b")
@@ -164,21 +158,18 @@ import Testing
         // In development a changed file is taken over all the same.
         try directory.write(Self.rules("c"), to: "own.rules")
         try await Bound.wait("the file is taken over") { try await Self.readable(host) == "c" }
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
 
         host = try await RunningHost.start(in: directory, arguments: ["--local"])
         #expect(try await Self.readable(host) == "c")
         #expect(try await host.command(["undeploy", "rules"]).status == 0)
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
         let offline = try await host.command(["rollback", "rules"])
         #expect(offline.status == 0, "\(offline.errors)")
         host = try await RunningHost.start(in: directory)
         #expect(try await Self.readable(host) == "b")
         // What a damaged directory holds isn't served.
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
         for file in try FileManager.default.subpathsOfDirectory(atPath: directory.data + "/releases/rules")
         where file.hasSuffix("firestore.rules") {
             try Data(Self.rules("d").utf8).write(to: URL(fileURLWithPath: directory.data + "/releases/rules/" + file))

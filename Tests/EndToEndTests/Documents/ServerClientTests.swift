@@ -113,8 +113,7 @@ final class MortalClientsHost {
         do {
             try await body(mortal)
         } catch {
-            mortal.host.process.send(SIGKILL)
-            try await mortal.host.process.end()
+            try await mortal.host.kill()
             throw error
         }
         mortal.host.process.send(SIGTERM)
@@ -122,8 +121,7 @@ final class MortalClientsHost {
     }
 
     func killAndStart() async throws {
-        host.process.send(SIGKILL)
-        try await host.process.end()
+        try await host.kill()
         host = try await RunningHost.start(in: directory)
     }
 }

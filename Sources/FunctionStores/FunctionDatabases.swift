@@ -4,7 +4,6 @@ package import DocumentModel
 package import RealtimeModel
 package import RealtimeStore
 import Sharing
-import Synchronization
 package import WorkerProtocol
 
 /// The host's Realtime Databases as functions reach them, as admins.
@@ -31,7 +30,7 @@ package final class FunctionDatabases: DatabaseBackend {
 
     let store: RealtimeStore
     private let names: Names
-    private let observations = Mutex(Observations())
+    private let observations = Observations()
     /// What waits for all functions that observe, shared fairly among their invocations.
     private let waiting = MemoryBudget(total: 128 * 1024 * 1024)
 
@@ -67,9 +66,9 @@ package final class FunctionDatabases: DatabaseBackend {
             case .get: get(try read(of: request), context, completion)
             case .set, .update: commit(try commit([request]), context, completion)
             case .observe: observe(try read(of: request), context, completion)
-            case .next: try observation(of: request, context).next(completion)
+            case .next: observations.next(request.observation, of: context.owner, completion)
             case .end:
-                observations.withLock { $0.remove(request.observation, of: context.owner) }?.end()
+                observations.end(request.observation, of: context.owner)
                 completion(.success(.written))
             }
         } catch {
@@ -209,9 +208,7 @@ package final class FunctionDatabases: DatabaseBackend {
     ) {
         let observation = Observation(waiting, of: context.owner ?? 0)
         let id: UInt64
-        do throws(DocumentError) {
-            id = try observations.withLock { all throws(DocumentError) in try all.add(observation, of: context.owner) }
-        } catch {
+        do throws(DocumentError) { id = try observations.add(observation, of: context.owner) } catch {
             return completion(.failure(error))
         }
         let listener = store.listen(
@@ -238,15 +235,6 @@ package final class FunctionDatabases: DatabaseBackend {
         completion(.success(.observing(id)))
     }
 
-    private func observation(
-        of request: DatabaseRequest, _ context: OperationContext
-    ) throws(DocumentError) -> Observation {
-        guard let found = observations.withLock({ $0[request.observation, of: context.owner] }) else {
-            throw DocumentError(.failedPrecondition, "the observation has ended")
-        }
-        return found
-    }
-
     func retrying(_ owner: UInt64, _ context: OperationContext) -> RetryingClient {
         RetryingClient(.invocation(owner)) { [cancellation = context.cancellation] in
             cancellation?.isCancelled == true
@@ -254,11 +242,9 @@ package final class FunctionDatabases: DatabaseBackend {
     }
 
     /// Whether answers to an owner wait for what it observes.
-    func observes(_ owner: UInt64?) -> Bool { observations.withLock { $0.has(of: owner) } }
+    func observes(_ owner: UInt64?) -> Bool { observations.has(of: owner) }
 
-    package func release(owner: UInt64) {
-        for observation in observations.withLock({ $0.removeAll(of: owner) }) { observation.end() }
-    }
+    package func release(owner: UInt64) { observations.endAll(of: owner) }
 }
 
 extension DocumentError {

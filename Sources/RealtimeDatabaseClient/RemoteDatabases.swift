@@ -5,7 +5,6 @@ import OutboundHTTP
 import RealtimeModel
 import Sharing
 import StrictJSON
-import Synchronization
 package import WorkerProtocol
 
 /// The Realtime Databases of functions that are served alone: Firebase's, an emulator's or those of another host, by REST.
@@ -17,12 +16,11 @@ package final class RemoteDatabases: DatabaseBackend {
     private let operations = RemoteOperations()
     /// Bytes of responses that may be held.
     private let memory: AsyncSemaphore
-    private let observations = Mutex(Observations())
+    /// Each has a connection of its own.
+    private let observations = Observations(total: 150)
     /// What waits for all functions that observe.
     private let waiting = MemoryBudget(total: 64 * 1024 * 1024)
 
-    /// Each has a connection of its own.
-    private static let maxObservations = 150
     private static let nullETag = "null_etag"
 
     /// - Parameter memory: how many bytes of responses may be held in memory at a time.
@@ -51,9 +49,9 @@ package final class RemoteDatabases: DatabaseBackend {
                 }
             case .observe:
                 completion(.success(.observing(try observe(try Read(request, at: service.location), context))))
-            case .next: try observation(of: request, context).next(completion)
+            case .next: observations.next(request.observation, of: context.owner, completion)
             case .end:
-                observations.withLock { $0.remove(request.observation, of: context.owner) }?.end()
+                observations.end(request.observation, of: context.owner)
                 completion(.success(.written))
             }
         } catch {
@@ -63,7 +61,7 @@ package final class RemoteDatabases: DatabaseBackend {
 
     package func release(owner: UInt64) {
         operations.cancel(owner: owner)
-        for observation in observations.withLock({ $0.removeAll(of: owner) }) { observation.end() }
+        observations.endAll(of: owner)
     }
 
     /// Runs an operation within the bounds on memory and on its invocation's requests.
@@ -183,13 +181,7 @@ package final class RemoteDatabases: DatabaseBackend {
         let isExact = read.query?.isExact ?? true
         // A stream can't be asked for more later: what it lacks would be missed.
         let address = try read.address(at: service.location, count: isExact ? read.query?.firstCount : nil)
-        let id = try observations.withLock { all throws(DocumentError) in
-            guard all.count < Self.maxObservations else {
-                throw DocumentError(
-                    .resourceExhausted, "all functions together have \(Self.maxObservations) observations, the limit")
-            }
-            return try all.add(observation, of: context.owner)
-        }
+        let id = try observations.add(observation, of: context.owner)
         let reread: @Sendable () async throws(DocumentError) -> [UInt8] = { [self] () throws(DocumentError) in
             try await self.reread(read)
         }
@@ -207,14 +199,5 @@ package final class RemoteDatabases: DatabaseBackend {
         defer { budget.release() }
         return try await Self.result({ () throws(DocumentError) in try await self.find(read).json }, within: budget)
             .get()
-    }
-
-    private func observation(
-        of request: DatabaseRequest, _ context: OperationContext
-    ) throws(DocumentError) -> Observation {
-        guard let found = observations.withLock({ $0[request.observation, of: context.owner] }) else {
-            throw DocumentError(.failedPrecondition, "the observation has ended")
-        }
-        return found
     }
 }

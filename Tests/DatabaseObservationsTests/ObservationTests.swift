@@ -68,4 +68,25 @@ struct ObservationTests {
         }
         #expect(budget.figures.used == 0)
     }
+
+    @Test func theirNumberIsBoundedUntilTheyEnd() throws {
+        let budget = MemoryBudget(total: Self.mebibyte)
+        let all = Observations(total: 2)
+        let first = try all.add(Observation(budget, of: 1), of: 1)
+        let second = Observation(budget, of: 2)
+        _ = try all.add(second, of: 2)
+        #expect(throws: DocumentError.self) { try all.add(Observation(budget, of: 1), of: 1) }
+        all.endAll(of: 2)
+        guard case .failure? = Self.next(second) else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(!all.has(of: 2) && all.has(of: 1))
+        all.end(first, of: 1)
+        #expect(!all.has(of: 1))
+        let answer = Mutex<Result<DatabaseAnswer, DocumentError>?>(nil)
+        all.next(first, of: 1) { result in answer.withLock { $0 = result } }
+        #expect(
+            answer.withLock { $0 } == .failure(DocumentError(.failedPrecondition, "the observation has ended")))
+    }
 }

@@ -658,16 +658,19 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RocksDBStorageTests",
-            dependencies: ["CRocksDB", "StorageEngine", "RocksDBStorage", "TestSupport"],
+            dependencies: ["CRocksDB", "StorageEngine", "RocksDBStorage", "TestSupport", "StoreTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "EmbeddedStorageTests",
-            dependencies: ["StorageEngine", "EmbeddedStorage", "SQLiteStorage", "RocksDBStorage", "TestSupport"],
+            dependencies: [
+                "StorageEngine", "EmbeddedStorage", "SQLiteStorage", "RocksDBStorage", "TestSupport",
+                "StoreTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport",
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport", "StoreTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),

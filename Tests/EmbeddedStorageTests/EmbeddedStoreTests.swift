@@ -2,6 +2,7 @@ import Foundation
 import RocksDBStorage
 import SQLiteStorage
 import StorageEngine
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -17,15 +18,6 @@ struct EmbeddedStoreTests {
 
     private func store(_ kind: EmbeddedEngineKind? = nil) -> EmbeddedStore {
         EmbeddedStore(in: directory.path, engine: kind)
-    }
-
-    private func refusal(_ body: () throws -> Void) -> StorageError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? StorageError
-        }
     }
 
     /// Rows in all tables, more than one commit of a migration has.
@@ -66,14 +58,14 @@ struct EmbeddedStoreTests {
         try store().open().close()
         #expect(try store().present() == kind)
         let other = try #require(EmbeddedEngineKind.allCases.first { $0 != kind })
-        let error = refusal { _ = try store(other).open() }
+        let error = storageRefusal { _ = try store(other).open() }
         #expect(error?.message.contains("data migrate") == true)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 1)
     }
 
     @Test func twoStoresAreRefused() throws {
         for kind in EmbeddedEngineKind.allCases { try EmbeddedStore.open(kind, at: store().path(kind)).close() }
-        #expect(refusal { _ = try store().open() }?.message.contains("both there") == true)
+        #expect(storageRefusal { _ = try store().open() }?.message.contains("both there") == true)
     }
 
     @Test(arguments: EmbeddedEngineKind.allCases)
@@ -92,8 +84,8 @@ struct EmbeddedStoreTests {
         let old = try EmbeddedStore.open(kind, at: aside)
         #expect(try rows(old) == before)
         try old.close()
-        #expect(refusal { _ = try store().migrate(to: other) { _ in } }?.message.contains("already") == true)
-        #expect(refusal { _ = try store().migrate(to: nil) { _ in } }?.message.contains("--engine") == true)
+        #expect(storageRefusal { _ = try store().migrate(to: other) { _ in } }?.message.contains("already") == true)
+        #expect(storageRefusal { _ = try store().migrate(to: nil) { _ in } }?.message.contains("--engine") == true)
     }
 
     @Test(arguments: EmbeddedEngineKind.allCases, [1, 3000, 7000])
@@ -175,8 +167,8 @@ struct EmbeddedStoreTests {
         #expect(try rows(store()).suffix(2) == [[1], [1]])
         #expect(try store().present() == kind)
         if kind != present {
-            #expect(
-                refusal { _ = try store(present).restore(backup) { _ in } }?.message.contains("data migrate") == true)
+            let error = storageRefusal { _ = try store(present).restore(backup) { _ in } }
+            #expect(error?.message.contains("data migrate") == true)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import StorageEngine
+import StoreTestSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -25,15 +26,6 @@ struct RocksDBBackupTests {
         return try engine.values()
     }
 
-    private func refusal(_ body: () throws -> Void) -> StorageError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? StorageError
-        }
-    }
-
     @Test(arguments: ["", "/inside", ".restored", "/../documents.rocksdb"])
     func aBackupNeverReplacesTheStoreItself(suffix: String) throws {
         let engine = try RocksDBEngine(directory: store)
@@ -41,7 +33,7 @@ struct RocksDBBackupTests {
         let link = directory.file("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path)
         for target in [store + suffix, link + "/documents.rocksdb" + suffix] {
-            let refusal = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            let refusal = storageRefusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
             #expect(refusal?.message.contains("belongs to the store") == true, "\(target)")
         }
         try engine.close()
@@ -72,7 +64,7 @@ struct RocksDBBackupTests {
         let engine = try RocksDBEngine(directory: store)
         try engine.fill(1)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
-        let error = refusal { _ = try engine.copy(to: backup, replacing: false) { _ in } }
+        let error = storageRefusal { _ = try engine.copy(to: backup, replacing: false) { _ in } }
         #expect(error?.message.contains(backup) == true)
         #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
         _ = try engine.copy(to: backup, replacing: true) { _ in }
@@ -87,7 +79,7 @@ struct RocksDBBackupTests {
         let nightly = backup + "/nightly"
         _ = try engine.copy(to: nightly, replacing: false) { _ in }
         for target in [backup, directory.path] {
-            let error = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            let error = storageRefusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
             #expect(error?.message.contains("name") == true, "\(target)")
         }
         #expect(try values(nightly) == [1])
@@ -113,7 +105,7 @@ struct RocksDBBackupTests {
         try engine.fill(1)
         #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
         let nowhere = directory.file("missing/backup")
-        let error = refusal { _ = try engine.copy(to: nowhere, replacing: false) { _ in } }
+        let error = storageRefusal { _ = try engine.copy(to: nowhere, replacing: false) { _ in } }
         #expect(error?.message.contains(nowhere) == true)
         #expect(error?.message.contains("No such file") == true)
         try engine.close()
@@ -144,7 +136,7 @@ struct RocksDBBackupTests {
         try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
         try engine.close()
-        func restoring() -> StorageError? { refusal { try RocksDBRestore.prepare(backup, for: store) { _ in } } }
+        func restoring() -> StorageError? { storageRefusal { try RocksDBRestore.prepare(backup, for: store) { _ in } } }
         let names = try FileManager.default.contentsOfDirectory(atPath: backup)
         let table = backup + "/" + (try #require(names.first { $0.hasSuffix(".sst") }))
         let whole = try #require(FileManager.default.contents(atPath: table))

@@ -1,6 +1,7 @@
 import CRocksDB
 import Foundation
 import StorageEngine
+import StoreTestSupport
 import TestSupport
 import Testing
 

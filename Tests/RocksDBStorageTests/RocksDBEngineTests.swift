@@ -1,6 +1,7 @@
 import CRocksDB
 import Foundation
 import StorageEngine
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -14,15 +15,6 @@ import Testing
     init() throws {
         directory = try TemporaryDirectory()
         store = directory.file("documents.rocksdb")
-    }
-
-    private func refusal(_ body: () throws -> Void) -> StorageError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? StorageError
-        }
     }
 
     @Test func whatWasWrittenIsThereAfterOpeningAgain() throws {
@@ -69,7 +61,7 @@ import Testing
 
     @Test func aStoreIsOpenOnce() throws {
         let engine = try RocksDBEngine(directory: store)
-        #expect(refusal { _ = try RocksDBEngine(directory: store) }?.message.contains("in use") == true)
+        #expect(storageRefusal { _ = try RocksDBEngine(directory: store) }?.message.contains("in use") == true)
         try engine.close()
         try RocksDBEngine(directory: store).close()
     }
@@ -82,7 +74,7 @@ import Testing
             try batch.commit(to: pointer, directory: store)
         }
         try engine.close()
-        let error = refusal { _ = try RocksDBEngine(directory: store) }
+        let error = storageRefusal { _ = try RocksDBEngine(directory: store) }
         #expect(error?.kind == .newer)
         #expect(error?.message.contains(store) == true)
     }
@@ -91,7 +83,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
         let handle = try RocksDBHandle(creating: store)
         handle.close()
-        #expect(refusal { _ = try RocksDBEngine(directory: store) }?.message.contains("something else") == true)
+        #expect(storageRefusal { _ = try RocksDBEngine(directory: store) }?.message.contains("something else") == true)
     }
 
     /// Each row is in its own table, whatever its key.
@@ -148,9 +140,9 @@ import Testing
         let engine = try RocksDBEngine(directory: store)
         try engine.fill(1)
         engine.handle.stop(after: .max, because: StorageError(.damaged, "a table is damaged"))
-        #expect(refusal { try engine.fill(2) }?.message == "a table is damaged")
+        #expect(storageRefusal { try engine.fill(2) }?.message == "a table is damaged")
         #expect(try engine.values() == [1])
-        #expect(refusal { _ = try engine.compact(.whole) { _ in } }?.message == "a table is damaged")
+        #expect(storageRefusal { _ = try engine.compact(.whole) { _ in } }?.message == "a table is damaged")
         try engine.close()
     }
 
@@ -160,11 +152,11 @@ import Testing
         try engine.fill(1)
         try engine.makeReadSession().read { reader throws in
             engine.handle.stop(after: .max, because: StorageError(.unavailable, "the disk doesn't answer"))
-            for _ in 0..<3 { #expect(refusal { try engine.fill(2) }?.message == "the disk doesn't answer") }
+            for _ in 0..<3 { #expect(storageRefusal { try engine.fill(2) }?.message == "the disk doesn't answer") }
             #expect(try engine.values() == [1])
             #expect(try reader.count(.documents, .all) > 0)
         }
-        while refusal({ try engine.fill(2) }) != nil { usleep(10_000) }
+        while storageRefusal({ try engine.fill(2) }) != nil { usleep(10_000) }
         #expect(try engine.values() == [2])
         try engine.close()
     }
@@ -182,7 +174,7 @@ import Testing
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: table))
         try file.write(contentsOf: bytes)
         try file.close()
-        let error = refusal { _ = try again.compact(.whole) { _ in } }
+        let error = storageRefusal { _ = try again.compact(.whole) { _ in } }
         #expect(error?.kind == .damaged)
         #expect(error?.message.contains(names.max() ?? "") == true, "\(error?.message ?? "")")
         try? again.close()
@@ -269,18 +261,6 @@ import Testing
 }
 
 extension RocksDBEngine {
-    /// The bytes of all documents, each once.
-    func values() throws -> Set<UInt8> {
-        try makeReadSession().read { reader in
-            var values: Set<UInt8> = []
-            try reader.scan(.documents, .all, reverse: false) { _, value in
-                values.formUnion(value)
-                return true
-            }
-            return values
-        }
-    }
-
     /// Writes documents with one value, in one commit.
     func fill(_ value: UInt8, count: Int = 300) throws {
         try write { writer in

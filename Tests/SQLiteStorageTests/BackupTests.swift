@@ -3,6 +3,7 @@ import DocumentModel
 @testable import SQLiteStorage
 import TestSupport
 import StorageEngine
+import StoreTestSupport
 import Foundation
 import GRDB
 import Synchronization
@@ -25,31 +26,15 @@ struct BackupTests {
     private func values(_ file: String) throws -> Set<UInt8> {
         let engine = try SQLiteEngine(file: file)
         defer { try? engine.close() }
-        return try engine.makeReadSession().read { reader in
-            var values: Set<UInt8> = []
-            try reader.scan(.documents, .all, reverse: false) { _, value in
-                values.formUnion(value)
-                return true
-            }
-            return values
-        }
-    }
-
-    private func refusal(_ body: () throws -> Void) -> StorageError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? StorageError
-        }
+        return try engine.values()
     }
 
     private func copyRefusal(_ engine: SQLiteEngine, to target: String) -> StorageError? {
-        refusal { _ = try engine.copy(to: target, replacing: false) { _ in } }
+        storageRefusal { _ = try engine.copy(to: target, replacing: false) { _ in } }
     }
 
     private func restoreRefusal(_ backup: String) -> StorageError? {
-        refusal { try SQLiteRestore.prepare(backup, for: file) { _ in } }
+        storageRefusal { try SQLiteRestore.prepare(backup, for: file) { _ in } }
     }
 
     @Test(arguments: ["", "-wal", "-shm", ".restored"])
@@ -60,7 +45,7 @@ struct BackupTests {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
         for target in [file + suffix, link + "/documents.db" + suffix] {
-            let refusal = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            let refusal = storageRefusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
             #expect(refusal?.message.contains("belongs to the store") == true)
         }
         try engine.close()

@@ -2,18 +2,14 @@ import TestSupport
 @testable import SQLiteStorage
 import TestSupport
 import StorageEngine
+import StoreTestSupport
 import Foundation
 import GRDB
 import Testing
 
 struct SQLiteEngineTests {
     private func refusal(_ file: String) -> StorageError? {
-        do {
-            try SQLiteEngine(file: file).close()
-            return nil
-        } catch {
-            return error as? StorageError
-        }
+        storageRefusal { try SQLiteEngine(file: file).close() }
     }
 
     @Test(arguments: [1, 2]) func anOlderFileIsBroughtUpWithAllItHolds(version: Int) throws {

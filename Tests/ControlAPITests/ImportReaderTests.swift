@@ -85,23 +85,6 @@ struct ImportReaderTests {
         #expect(refusal?.contains(message) == true, "\(refusal ?? "no refusal")")
     }
 
-    @Test func linesAreSplitFromChunksOfAnySize() throws {
-        let text = Array("one\n\ntwo three\nrest".utf8)
-        for size in 1...text.count {
-            var buffer = LineBuffer()
-            var lines: [String] = []
-            for start in stride(from: 0, to: text.count, by: size) {
-                buffer.append(text[start..<min(start + size, text.count)])
-                while let line = try buffer.next() { lines.append(String(decoding: line, as: UTF8.self)) }
-            }
-            #expect(lines == ["one", "", "two three"])
-            #expect(String(decoding: buffer.rest, as: UTF8.self) == "rest")
-        }
-        var bounded = LineBuffer(maxLineBytes: 10)
-        bounded.append([UInt8](repeating: 65, count: 11))
-        #expect(throws: DocumentError.self) { try bounded.next() }
-    }
-
     @Test(arguments: [
         DataRequest.backUp(file: "/with space/ü?&=%.sqlite", replacing: true), .backUp(file: "/b", replacing: false),
         .export(.everything), .export(.users), .importDocuments(clearing: true), .importDocuments(clearing: false),

@@ -203,6 +203,17 @@ import Testing
         }
     }
 
+    /// Changes much until the only listen, whose client reads nothing, has ended.
+    private func writeUntilTheListenEnds(_ port: TestPort) async throws {
+        let writer = try await port.socket().client
+        let text = String(repeating: "x", count: 50_000)
+        var number = 0
+        while port.service.memory("n").listenCount == 1 {
+            number += 1
+            _ = try await writer.request(number, "p", #"{"p":"/x","d":"\#(number)\#(text)"}"#)
+        }
+    }
+
     @Test func aClientThatDoesNotReadItsPushesIsClosed() async throws {
         try await TestPort.run {
             $0.limits.unreadPushBytes = 200_000
@@ -213,13 +224,7 @@ import Testing
             _ = try await slow.message()
             _ = try await slow.request(1, "q", #"{"p":"/","h":""}"#)
             try await slow.stopReading()
-            let writer = try await port.socket().client
-            let text = String(repeating: "x", count: 50_000)
-            var number = 0
-            while port.service.memory("n").listenCount == 1 {
-                number += 1
-                _ = try await writer.request(number, "p", #"{"p":"/x","d":"\#(number)\#(text)"}"#)
-            }
+            try await writeUntilTheListenEnds(port)
             try await slow.startReading()
             try await slow.waitForEnd()
         }
@@ -310,13 +315,7 @@ import Testing
             _ = try await slow.request(1, "auth", #"{"cred":"u.999"}"#)
             _ = try await slow.request(2, "q", #"{"p":"/","h":""}"#)
             try await slow.stopReading()
-            let writer = try await port.socket().client
-            let text = String(repeating: "x", count: 50_000)
-            var number = 0
-            while port.service.memory("n").listenCount == 1 {
-                number += 1
-                _ = try await writer.request(number, "p", #"{"p":"/x","d":"\#(number)\#(text)"}"#)
-            }
+            try await writeUntilTheListenEnds(port)
             // All that haven't signed in may hold half.
             #expect(budget.figures.peak > 800_000)
         }

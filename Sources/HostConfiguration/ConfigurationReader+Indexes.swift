@@ -21,15 +21,7 @@ extension ConfigurationReader {
 
     /// - Throws: all problems of the file at once.
     static func readIndexes(_ bytes: [UInt8], file: String) throws(ConfigurationError) -> IndexFile {
-        let root: JSONNode
-        do {
-            root = try JSONNode(parsing: bytes)
-        } catch {
-            let place = ConfigurationPlaces.Place(JSONPosition(of: error.offset, in: bytes))
-            throw ConfigurationError(file: file, problems: [.init(place: place, key: "", message: error.message)])
-        }
-        var reader = ConfigurationReader(
-            file: file, directory: "/", bytes: bytes, root: root, places: ConfigurationPlaces(file: file))
+        var reader = try ConfigurationReader(bytes, file: file, directory: "/")
         var indexes = reader.indexFile()
         guard reader.problems.isEmpty else {
             throw ConfigurationError(file: file, problems: Array(reader.problems))

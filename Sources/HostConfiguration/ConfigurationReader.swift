@@ -16,20 +16,25 @@ package struct ConfigurationReader {
     var skipped: [ConfigurationError.Problem] = []
     var places: ConfigurationPlaces
 
-    /// - Throws: all problems at once, including those of environments that aren't selected.
-    static func read(_ bytes: [UInt8], file: String, environment: String?) throws(ConfigurationError)
-        -> HostConfiguration
-    {
-        let root: JSONNode
+    /// - Throws: the problem of a file that isn't JSON.
+    init(_ bytes: [UInt8], file: String, directory: String) throws(ConfigurationError) {
         do {
             root = try JSONNode(parsing: bytes)
         } catch {
             let place = ConfigurationPlaces.Place(JSONPosition(of: error.offset, in: bytes))
             throw ConfigurationError(file: file, problems: [.init(place: place, key: "", message: error.message)])
         }
-        var reader = ConfigurationReader(
-            file: file, directory: ConfigurationFile.directory(of: file), bytes: bytes, root: root,
-            places: ConfigurationPlaces(file: file))
+        self.file = file
+        self.directory = directory
+        self.bytes = bytes
+        places = ConfigurationPlaces(file: file)
+    }
+
+    /// - Throws: all problems at once, including those of environments that aren't selected.
+    static func read(_ bytes: [UInt8], file: String, environment: String?) throws(ConfigurationError)
+        -> HostConfiguration
+    {
+        var reader = try ConfigurationReader(bytes, file: file, directory: ConfigurationFile.directory(of: file))
         let configuration = reader.readEnvironments(selecting: environment)
         guard let configuration, reader.problems.isEmpty else {
             throw ConfigurationError(file: file, problems: Array(reader.problems))

@@ -8,6 +8,10 @@ import CFunctionsSystem
     import Darwin
 #endif
 
+/// The system's functions, which those of ``FileBytes`` with the same names hide.
+private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, 0o600) }
+private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
+
 /// Reads small files and writes them atomically, so that a power cut leaves the old or the new content.
 ///
 /// What root makes belongs to the owner of the directory that it is in: the host's user goes on with it.
@@ -15,25 +19,9 @@ package enum FileBytes {
     /// Opens a file whose descriptor child processes don't inherit.
     ///
     /// - Returns: the descriptor; negative if opening failed, with the reason in `errno`.
-    package static func open(_ path: String, _ flags: Int32) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.open(path, flags | O_CLOEXEC, 0o600)
-        #elseif canImport(Musl)
-            Musl.open(path, flags | O_CLOEXEC, 0o600)
-        #else
-            Darwin.open(path, flags | O_CLOEXEC, 0o600)
-        #endif
-    }
+    package static func open(_ path: String, _ flags: Int32) -> Int32 { systemOpen(path, flags | O_CLOEXEC) }
 
-    package static func close(_ descriptor: Int32) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #elseif canImport(Musl)
-            _ = Musl.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
-    }
+    package static func close(_ descriptor: Int32) { systemClose(descriptor) }
 
     /// Reads the first 4 KiB of a file. Small files have no more.
     static func read(_ descriptor: Int32) throws(DataDirectoryError) -> [UInt8] {

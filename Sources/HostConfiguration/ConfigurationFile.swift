@@ -8,6 +8,11 @@ import DataDirectory
     import Darwin
 #endif
 
+/// The system's function, which that of ``ConfigurationFile`` with the same name hides.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}
+
 /// Reads a configuration file and checks the paths and addresses that it names.
 package enum ConfigurationFile {
     /// More than any real configuration has. It prevents a wrong path from loading a huge file into memory.
@@ -31,25 +36,13 @@ package enum ConfigurationFile {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while bytes.count <= maxBytes {
-            let count = readChunk(descriptor, &chunk)
+            let count = systemRead(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure("can't be read: \(String(cString: strerror(errno)))") }
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
         }
         throw failure("the file is larger than 1 MiB, the limit for a configuration")
-    }
-
-    private static func readChunk(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
-        chunk.withUnsafeMutableBytes { buffer in
-            #if canImport(Glibc)
-                Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            #elseif canImport(Musl)
-                Musl.read(descriptor, buffer.baseAddress, buffer.count)
-            #else
-                Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-            #endif
-        }
     }
 
     static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 && !isDirectory(path) }

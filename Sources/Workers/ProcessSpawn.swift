@@ -115,6 +115,9 @@ extension ProcessStatus {
     }
 }
 
+/// The system's function, which that of ``DescriptorPair`` with the same name hides.
+private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
+
 /// A pair of descriptors, closed on exec in this process: a child only gets what it is given explicitly.
 package enum DescriptorPair {
     /// Both ends of a connected stream socket.
@@ -145,15 +148,7 @@ package enum DescriptorPair {
         return (pair[0], pair[1])
     }
 
-    package static func close(_ descriptor: Int32) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #elseif canImport(Musl)
-            _ = Musl.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
-    }
+    package static func close(_ descriptor: Int32) { systemClose(descriptor) }
 
     private static func closeOnExec(_ descriptors: [Int32]) {
         #if !os(Linux)

@@ -562,7 +562,7 @@ let package = Package(
         .target(
             name: "HostTesting",
             dependencies: [
-                "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline",
                 "DocumentStore", "EventDelivery", "DataDirectory", "TokenVerification", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -53,7 +53,7 @@ struct EventAccessTests {
         let port = try EventExchanges()
         let answer = try await port.send(
             .post, "/projects/demo-shop/events", Self.event, headers: Self.headers(headers))
-        #expect(answer == port.error(status, message))
+        #expect(answer == .error(status, message))
         #expect(try await port.events(of: "audit").isEmpty)
         await port.shutdown()
     }

@@ -8,7 +8,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
-import StrictJSON
 
 /// The events API over its own store, in which `receipts` has a task queue and `audit` receives some events.
 final class EventExchanges: Sendable {
@@ -57,15 +56,6 @@ final class EventExchanges: Sendable {
             events.append(try Event(decoding: stored.event))
         }
         return events
-    }
-
-    func error(_ status: StatusCode, _ message: String) -> RESTAnswer {
-        var text = JSONWriter()
-        text.string(message)
-        let quoted = String(decoding: text.bytes, as: UTF8.self)
-        return RESTAnswer(
-            status: status.httpStatus,
-            body: "{\"error\":{\"code\":\(status.httpStatus),\"message\":\(quoted),\"status\":\"\(status.wireName)\"}}")
     }
 }
 

@@ -47,7 +47,7 @@ struct MessageRESTTests {
 
     @Test(arguments: refusals) func invalidMessagesAreRefused(body: String, message: String) async throws {
         let port = try EventExchanges()
-        #expect(try await port.send(.post, Self.path, body) == port.error(.invalidArgument, message))
+        #expect(try await port.send(.post, Self.path, body) == .error(.invalidArgument, message))
         #expect(try await port.events(of: "audit").isEmpty)
         await port.shutdown()
     }

@@ -57,7 +57,7 @@ struct TaskRESTTests {
         // A task's name is unique within its queue.
         #expect(
             try await port.send(.post, "/v2" + Self.queue, Self.task(more))
-                == port.error(
+                == .error(
                     .alreadyExists,
                     "the queue receipts has a task named order-1, or had one until less than a day ago; leave the name "
                         + "out or use another"))
@@ -186,7 +186,7 @@ struct TaskRESTTests {
 
     @Test(arguments: refusals) func invalidTasksAreRefusedWithTheirPath(body: String, message: String) async throws {
         let port = try EventExchanges()
-        #expect(try await port.send(.post, Self.queue, body) == port.error(.invalidArgument, message))
+        #expect(try await port.send(.post, Self.queue, body) == .error(.invalidArgument, message))
         #expect(try await port.events(of: "receipts").isEmpty)
         await port.shutdown()
     }
@@ -212,7 +212,7 @@ struct TaskRESTTests {
     ])
     func unknownQueuesAndPathsAreNotFound(path: String, message: String) async throws {
         let port = try EventExchanges()
-        #expect(try await port.send(.post, path, Self.task()) == port.error(.notFound, message))
+        #expect(try await port.send(.post, path, Self.task()) == .error(.notFound, message))
         await port.shutdown()
     }
 

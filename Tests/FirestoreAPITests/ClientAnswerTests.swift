@@ -64,7 +64,7 @@ struct ClientAnswerTests: RESTExchanges {
             let answer = try await exchange(
                 .post, Self.root + ":commit", body, of: service, answers: budget, maxBodyBytes: 1_000_000,
                 pause: { pauses.withLock { $0.append(budget.figures.used) } })
-            #expect(answer == error(code, "no"))
+            #expect(answer == .error(code, "no"))
         }
         #expect(pauses.withLock { $0 } == [0])
         #expect(budget.figures.peak > 100_000)

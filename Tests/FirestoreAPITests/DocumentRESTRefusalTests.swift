@@ -65,7 +65,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         path: String, body: String, code: StatusCode, message: String
     ) async throws {
         let service = ScriptedDocuments()
-        #expect(try await exchange(.post, Self.root + path, body, of: service) == error(code, message))
+        #expect(try await exchange(.post, Self.root + path, body, of: service) == .error(code, message))
         #expect(service.isDone)
     }
 
@@ -76,7 +76,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         let large = String(repeating: " ", count: 5000)
         #expect(
             try await exchange(.post, Self.root + ":commit", large, of: ScriptedDocuments())
-                == error(.invalidArgument, "the request body is larger than the limit of 4096 bytes"))
+                == .error(.invalidArgument, "the request body is larger than the limit of 4096 bytes"))
     }
 
     @Test func otherDatabasesAreNotServed() async throws {
@@ -84,7 +84,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
             .get, "/v1/projects/other/databases/(default)/documents/u/a", of: ScriptedDocuments())
         #expect(
             answer
-                == error(
+                == .error(
                     .notFound,
                     "this host serves projects/demo-shop/databases/(default), "
                         + "not projects/other/databases/(default)"))
@@ -100,7 +100,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         let answer = try await exchange(
             .get, Self.root + "/u/a", headers: [.authorization: authorization], isDevelopment: false,
             of: ScriptedDocuments())
-        #expect(answer == error(code, message))
+        #expect(answer == .error(code, message))
     }
 
     @Test func documentsCanBeClearedInDevelopmentOnly() async throws {

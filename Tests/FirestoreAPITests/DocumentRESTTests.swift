@@ -40,7 +40,7 @@ struct DocumentRESTTests: RESTExchanges {
             .init(.get([try Self.path("u/a")], .strong), .documents([nil], readTime: Self.time))
         ])
         let answer = try await exchange(.get, Self.root + "/u/a", of: service)
-        #expect(answer == error(.notFound, "Document \"\(Self.name)/u/a\" not found."))
+        #expect(answer == .error(.notFound, "Document \"\(Self.name)/u/a\" not found."))
     }
 
     @Test func createSetsADocumentThatMustNotExist() async throws {
@@ -122,7 +122,7 @@ struct DocumentRESTTests: RESTExchanges {
         ])
         let path = Self.root + "/u/a?currentDocument.exists=true"
         #expect(try await exchange(.delete, path, of: service) == RESTAnswer(status: 200, body: "{}"))
-        #expect(try await exchange(.delete, path, of: service) == error(.notFound, "no document u/a"))
+        #expect(try await exchange(.delete, path, of: service) == .error(.notFound, "no document u/a"))
     }
 
     @Test func listContinuesFromItsPageToken() async throws {
@@ -228,7 +228,7 @@ struct DocumentRESTTests: RESTExchanges {
         let answer = try await exchange(
             .post, Self.root + ":batchGet",
             "{\"documents\":[\"\(Self.name)/u/a\"],\"newTransaction\":{\"readOnly\":{}}}", of: service)
-        #expect(answer == error(.permissionDenied, "no"))
+        #expect(answer == .error(.permissionDenied, "no"))
         #expect(service.isDone)
     }
 

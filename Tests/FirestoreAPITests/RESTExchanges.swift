@@ -7,7 +7,6 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Sharing
-import StrictJSON
 
 /// Sends requests to the REST API of `demo-shop` over a scripted service.
 protocol RESTExchanges {}
@@ -54,14 +53,5 @@ extension RESTExchanges {
             check(response)
             return RESTAnswer(status: response.status.code, body: String(buffer: response.body))
         }
-    }
-
-    func error(_ status: StatusCode, _ message: String) -> RESTAnswer {
-        var text = JSONWriter()
-        text.string(message)
-        let quoted = String(decoding: text.bytes, as: UTF8.self)
-        return RESTAnswer(
-            status: status.httpStatus,
-            body: "{\"error\":{\"code\":\(status.httpStatus),\"message\":\(quoted),\"status\":\"\(status.wireName)\"}}")
     }
 }

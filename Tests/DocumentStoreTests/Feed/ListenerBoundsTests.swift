@@ -13,6 +13,17 @@ struct ListenerBoundsTests {
         func check(_ access: Access, in view: AccessView) throws {}
     }
 
+    /// A clock on which 10 ms pass each time it is read.
+    private static func tickingClock() -> @Sendable () -> Duration {
+        let passed = Mutex<Duration>(.zero)
+        return {
+            passed.withLock { passed in
+                passed += .milliseconds(10)
+                return passed
+            }
+        }
+    }
+
     @Test func aClientHasItsShareOfListeners() async throws {
         var configuration = TestStore.configuration
         configuration.maxListenersPerClient = 2
@@ -211,16 +222,9 @@ struct ListenerBoundsTests {
     @Test func aListenerThatIsReadAgainTooLongStartsOver() async throws {
         var configuration = TestStore.configuration
         configuration.maxRefillTime = .milliseconds(10)
-        // Time passes each time the clock is read.
-        let passed = Mutex<Duration>(.zero)
         let store = try DocumentStore(
-            engine: MemoryEngine(), now: ManualClock().timestamp,
-            elapsed: {
-                passed.withLock { passed in
-                    passed += .milliseconds(10)
-                    return passed
-                }
-            }, configuration: configuration)
+            engine: MemoryEngine(), now: ManualClock().timestamp, elapsed: Self.tickingClock(),
+            configuration: configuration)
         try store.start()
         let paths = try (0..<5).map { try DocumentPath("c/d\($0)") }
         let sets = paths.map { Write(path: $0, operation: .set([:])) }
@@ -304,15 +308,8 @@ struct ListenerBoundsTests {
             try await test.set("c/d", [:])
             var configuration = TestStore.configuration
             configuration.maxDeliveryTime = .milliseconds(25)
-            let passed = Mutex<Duration>(.zero)
             let store = try DocumentStore(
-                engine: engine, now: test.clock.timestamp,
-                elapsed: {
-                    passed.withLock { passed in
-                        passed += .milliseconds(10)
-                        return passed
-                    }
-                }, configuration: configuration)
+                engine: engine, now: test.clock.timestamp, elapsed: Self.tickingClock(), configuration: configuration)
             let session = SnapshotSession(try engine.makeReadSession())
             var mailboxes: [ListenerMailbox] = []
             var start: Int64 = 0
@@ -387,16 +384,9 @@ struct ListenerBoundsTests {
         var configuration = TestStore.configuration
         configuration.maxRefillTime = .milliseconds(25)
         configuration.maxReadBytes = 100_000
-        // Time passes each time the clock is read.
-        let passed = Mutex<Duration>(.zero)
         let store = try DocumentStore(
-            engine: MemoryEngine(), now: ManualClock().timestamp,
-            elapsed: {
-                passed.withLock { passed in
-                    passed += .milliseconds(10)
-                    return passed
-                }
-            }, configuration: configuration)
+            engine: MemoryEngine(), now: ManualClock().timestamp, elapsed: Self.tickingClock(),
+            configuration: configuration)
         try store.start()
         let sets = try (0..<4).map { n in
             let text = String(repeating: "x", count: n == 2 ? 110_000 : 1)

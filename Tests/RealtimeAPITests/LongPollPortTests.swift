@@ -18,6 +18,12 @@ import TextFormats
         return (client, String(words[5]), String(words[7]))
     }
 
+    /// The same with where the session's requests go.
+    private func beginPolling(_ port: TestPort) async throws -> (client: PortClient, base: String, id: String) {
+        let (client, id, password) = try await begin(port)
+        return (client, "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1", id)
+    }
+
     private func poll(_ number: Int, _ message: String) -> String {
         let data = Base64.encode(Array(message.utf8)).replacing("+", with: "-").replacing("/", with: "_").replacing(
             "=", with: ".")
@@ -75,8 +81,7 @@ import TextFormats
 
     @Test func aWebSocketTakesOver() async throws {
         try await TestPort.run { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, id) = try await beginPolling(port)
             let socket = try await port.client()
             _ = try await socket.upgrade("v=5&ns=n&s=\(id)")
             #expect(try await socket.message() == #"{"t":"c","d":{"t":"a","d":{}}}"#)
@@ -102,7 +107,7 @@ import TextFormats
 
     @Test func theLastMessageByPollIsAnsweredByTheWebSocket() async throws {
         try await TestPort.run { port in
-            let (client, id, password) = try await begin(port)
+            let (client, base, id) = try await beginPolling(port)
             let socket = try await port.client()
             _ = try await socket.upgrade("v=5&ns=n&s=\(id)")
             _ = try await socket.message()
@@ -112,7 +117,7 @@ import TextFormats
             let end = poll(1, #"{"t":"c","d":{"t":"n","d":{}}}"#).replacing("seg0", with: "seg1")
                 .replacing("ts0", with: "ts1").replacing("d0", with: "d1")
             let request = poll(0, #"{"t":"d","d":{"r":1,"a":"s","b":{}}}"#) + end
-            let last = try await client.ask("GET", "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1" + request)
+            let last = try await client.ask("GET", base + request)
             #expect(last.body.contains(#"[{"t":"c","d":{"t":"n","d":{}}}]"#))
             #expect(try await socket.message() == #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#)
         }
@@ -122,8 +127,7 @@ import TextFormats
 
     @Test func aTokenThatEndsBetweenPollsIsSentWithTheNext() async throws {
         try await TestPort.run { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             // The answer to this poll may be all but the end of the token.
             var seen = try await client.ask(
                 "GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":"u.0"}}}"#)
@@ -143,8 +147,7 @@ import TextFormats
         try await TestPort.run {
             $0.port.pollSilence = .milliseconds(20)
         } _: { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             _ = try await client.ask("GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":"u.0"}}}"#))
             while try await client.ask("GET", base).status == 200 { await Task.yield() }
         }
@@ -152,8 +155,7 @@ import TextFormats
 
     @Test func stoppingEndsSessions() async throws {
         try await TestPort.run { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             let answer = try await client.ask("GET", base + poll(0, Self.register))
             #expect(answer.body.contains(#""s":"ok""#))
             try await client.send("GET \(base) HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -183,8 +185,7 @@ import TextFormats
             $0.bodies = budget
             $0.port.hold = .milliseconds(1)
         } _: { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             let data = String(repeating: "a", count: 60_000)
             var number = 1
             while number < 100 {
@@ -204,8 +205,7 @@ import TextFormats
             // A busy machine may let the next poll wait.
             $0.port.pollSilence = .minutes(30)
         } _: { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             let text = String(repeating: "x", count: 900_000)
             _ = try await port.socket().client.request(1, "p", #"{"p":"/x","d":"\#(text)"}"#)
             let read = try await client.ask("GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"/x"}}}"#))
@@ -219,8 +219,7 @@ import TextFormats
         try await TestPort.run {
             $0.port.hold = .milliseconds(1)
         } _: { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             let text = String(repeating: "x", count: 200_000)
             let data = Base64.encode(Array(#"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/x","d":"\#(text)"}}}"#.utf8))
                 .replacing("=", with: ".").replacing("+", with: "-").replacing("/", with: "_")
@@ -251,8 +250,7 @@ import TextFormats
             // No token is ever verified.
             $0.credentials = RealtimeCredentials(isDevelopment: true) { _, _ in }
         } _: { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, _) = try await beginPolling(port)
             var number = 0
             var isClosed = false
             // What was sent may not have arrived yet, so that there is no number by which it is closed.
@@ -275,8 +273,7 @@ import TextFormats
     /// Another socket has been taken.
     @Test func aRefusedSocketDoesNotActForTheSession() async throws {
         try await TestPort.run { port in
-            let (client, id, password) = try await begin(port)
-            let base = "/.lp?ns=n&id=\(id)&pw=\(password)&ser=1"
+            let (client, base, id) = try await beginPolling(port)
             let socket = try await port.client()
             _ = try await socket.upgrade("v=5&ns=n&s=\(id)")
             #expect(try await socket.message() == #"{"t":"c","d":{"t":"a","d":{}}}"#)

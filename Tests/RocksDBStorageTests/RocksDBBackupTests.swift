@@ -1,15 +1,12 @@
 import Foundation
 import StorageEngine
 import StoreTestSupport
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import RocksDBStorage
 
 struct RocksDBBackupTests {
-    private struct Stopped: Error {}
-
     private let directory: TemporaryDirectory
     private let store: String
     private let backup: String
@@ -24,52 +21,6 @@ struct RocksDBBackupTests {
         let engine = try RocksDBEngine(directory: store)
         defer { try? engine.close() }
         return try engine.values()
-    }
-
-    @Test(arguments: ["", "/inside", ".restored", "/../documents.rocksdb"])
-    func aBackupNeverReplacesTheStoreItself(suffix: String) throws {
-        let engine = try RocksDBEngine(directory: store)
-        try engine.fill(1)
-        let link = directory.file("link")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path)
-        for target in [store + suffix, link + "/documents.rocksdb" + suffix] {
-            let refusal = storageRefusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
-            #expect(refusal?.message.contains("belongs to the store") == true, "\(target)")
-        }
-        try engine.close()
-        #expect(try values(store) == [1])
-    }
-
-    @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
-        let engine = try RocksDBEngine(directory: store)
-        try engine.fill(1)
-        let isOver = Atomic(false)
-        let thread = Thread {
-            var value: UInt8 = 2
-            while !isOver.load(ordering: .relaxed) {
-                try? engine.fill(value)
-                value = value &+ 1
-            }
-        }
-        thread.start()
-        defer { isOver.store(true, ordering: .relaxed) }
-        for round in 0..<5 {
-            let size = try engine.copy(to: backup, replacing: round > 0) { _ in }
-            #expect(size > 0)
-            #expect(try values(backup).count == 1)
-        }
-    }
-
-    @Test func whatIsThereIsReplacedOnlyWhenSaid() throws {
-        let engine = try RocksDBEngine(directory: store)
-        try engine.fill(1)
-        try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
-        let error = storageRefusal { _ = try engine.copy(to: backup, replacing: false) { _ in } }
-        #expect(error?.message.contains(backup) == true)
-        #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
-        _ = try engine.copy(to: backup, replacing: true) { _ in }
-        #expect(try values(backup) == [1])
-        try engine.close()
     }
 
     @Test func aDirectoryThatIsNoBackupIsNeverReplaced() throws {
@@ -98,18 +49,6 @@ struct RocksDBBackupTests {
         _ = try engine.copy(to: backup, replacing: false) { _ in }
         #expect(try values(backup) == [1])
         try engine.close()
-    }
-
-    @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
-        let engine = try RocksDBEngine(directory: store)
-        try engine.fill(1)
-        #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
-        let nowhere = directory.file("missing/backup")
-        let error = storageRefusal { _ = try engine.copy(to: nowhere, replacing: false) { _ in } }
-        #expect(error?.message.contains(nowhere) == true)
-        #expect(error?.message.contains("No such file") == true)
-        try engine.close()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.rocksdb"])
     }
 
     @Test func aPreparedBackupIsAStoreThatBeginsANewHistory() throws {

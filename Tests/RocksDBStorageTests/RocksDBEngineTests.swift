@@ -261,12 +261,5 @@ import Testing
 }
 
 extension RocksDBEngine {
-    /// Writes documents with one value, in one commit.
-    func fill(_ value: UInt8, count: Int = 300) throws {
-        try write { writer in
-            for key in 0..<count {
-                try writer.put(.documents, [UInt8(key >> 8), UInt8(key & 255)], [UInt8](repeating: value, count: 500))
-            }
-        }
-    }
+    func fill(_ value: UInt8, count: Int = 300) throws { try fill(value, count: count, bytes: 500) }
 }

@@ -6,12 +6,9 @@ import StorageEngine
 import StoreTestSupport
 import Foundation
 import GRDB
-import Synchronization
 import Testing
 
 struct BackupTests {
-    private struct Stopped: Error {}
-
     private let directory: TemporaryDirectory
     private let file: String
     private let backup: String
@@ -29,27 +26,8 @@ struct BackupTests {
         return try engine.values()
     }
 
-    private func copyRefusal(_ engine: SQLiteEngine, to target: String) -> StorageError? {
-        storageRefusal { _ = try engine.copy(to: target, replacing: false) { _ in } }
-    }
-
     private func restoreRefusal(_ backup: String) -> StorageError? {
         storageRefusal { try SQLiteRestore.prepare(backup, for: file) { _ in } }
-    }
-
-    @Test(arguments: ["", "-wal", "-shm", ".restored"])
-    func aBackupNeverReplacesTheStoreItself(suffix: String) async throws {
-        let engine = try SQLiteEngine(file: file)
-        try engine.fill(1)
-        let link = directory.file("link")
-        let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
-        for target in [file + suffix, link + "/documents.db" + suffix] {
-            let refusal = storageRefusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
-            #expect(refusal?.message.contains("belongs to the store") == true)
-        }
-        try engine.close()
-        #expect(try values(file) == [1])
     }
 
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
@@ -69,26 +47,6 @@ struct BackupTests {
         }
     }
 
-    @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
-        let engine = try SQLiteEngine(file: file)
-        try engine.fill(1)
-        let isOver = Atomic(false)
-        let thread = Thread {
-            var value: UInt8 = 2
-            while !isOver.load(ordering: .relaxed) {
-                try? engine.fill(value)
-                value = value &+ 1
-            }
-        }
-        thread.start()
-        for round in 0..<5 {
-            let size = try engine.copy(to: backup, replacing: round > 0) { _ in }
-            #expect(size == StoreFile.size(backup))
-            #expect(try values(backup).count == 1)
-        }
-        isOver.store(true, ordering: .relaxed)
-    }
-
     @Test func commitsAreNotHeldUpByACopyUnderWay() throws {
         let engine = try SQLiteEngine(file: file)
         try engine.fill(1, count: 3000)
@@ -98,17 +56,6 @@ struct BackupTests {
             try engine.fill(UInt8(commits % 200) + 2, count: 10)
         }
         #expect(commits >= 3)
-        #expect(try values(backup) == [1])
-        try engine.close()
-    }
-
-    @Test func aFileThatIsThereIsReplacedOnlyWhenSaid() throws {
-        let engine = try SQLiteEngine(file: file)
-        try engine.fill(1)
-        try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
-        #expect(copyRefusal(engine, to: backup)?.message.contains(backup) == true)
-        #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
-        _ = try engine.copy(to: backup, replacing: true) { _ in }
         #expect(try values(backup) == [1])
         try engine.close()
     }
@@ -128,22 +75,10 @@ struct BackupTests {
 
         let log = directory.file("other.db-wal")
         try Data("log".utf8).write(to: URL(fileURLWithPath: log))
-        let refusal = copyRefusal(engine, to: directory.file("other.db"))
-        #expect(refusal?.message.contains("\(log) is there already") == true)
+        let error = storageRefusal { _ = try engine.copy(to: directory.file("other.db"), replacing: false) { _ in } }
+        #expect(error?.message.contains("\(log) is there already") == true)
         #expect(!StoreFile.exists(directory.file("other.db")))
         try engine.close()
-    }
-
-    @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
-        let engine = try SQLiteEngine(file: file)
-        try engine.fill(1)
-        #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
-        let nowhere = directory.file("missing/backup.db")
-        let error = copyRefusal(engine, to: nowhere)
-        #expect(error?.message.contains(nowhere) == true)
-        #expect(error?.message.contains("No such file") == true)
-        try engine.close()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.db"])
     }
 
     @Test func aPreparedBackupIsAStore() throws {

@@ -2,6 +2,7 @@ import TestSupport
 @testable import SQLiteStorage
 import TestSupport
 import StorageEngine
+import StoreTestSupport
 import Foundation
 import GRDB
 import Synchronization
@@ -174,12 +175,5 @@ struct CompactionTests {
 }
 
 extension SQLiteEngine {
-    /// Documents of 2,000 bytes of one value.
-    func fill(_ value: UInt8, count: Int = 300) throws {
-        try write { writer in
-            for i in 0..<count {
-                try writer.put(.documents, [UInt8(i >> 8), UInt8(i & 255)], [UInt8](repeating: value, count: 2000))
-            }
-        }
-    }
+    func fill(_ value: UInt8, count: Int = 300) throws { try fill(value, count: count, bytes: 2000) }
 }

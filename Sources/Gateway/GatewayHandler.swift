@@ -5,7 +5,7 @@ import Sharing
 import WorkerProtocol
 import Workers
 import Logging
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 
 /// One connection of a client: reads a request, hands it to an exchange, and writes the exchange's answer.
@@ -390,43 +390,6 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         held?.release()
         held = nil
     }
-}
-
-extension GatewayLoop {
-    /// Heads don't count as bodies do, so they are small. Two tokens and some cookies fit.
-    private static var headLimits: NIOHTTPDecoderLimitConfiguration {
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderListSize = 80 * 1024
-        return limits
-    }
-
-    /// Serves a client's connection. Call on the loop.
-    package func serve(_ channel: any Channel) throws {
-        // Answers are written as bytes, so there is no encoder.
-        try channel.pipeline.syncOperations.addHandler(
-            ByteToMessageHandler(
-                HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits),
-                // What follows a request for another protocol is parsed no more, and kept.
-                maximumBufferSize: 256 * 1024))
-        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
-        channel.boundUnsentInSystem()
-    }
-}
-
-/// A request with the function it is for.
-struct GatewayRequest {
-    let head: HTTPRequestHead
-    let body: ByteBuffer
-    let match: RouteTable.Match
-    /// The client's address, from the connection and from trusted proxies.
-    let address: IPAddress?
-}
-
-/// One request and its answer.
-protocol Exchange: AnyObject {
-    func begin()
-    /// The connection is closed: the answer can't be sent any more.
-    func clientLeft()
 }
 
 extension InvocationFailure {

@@ -3,6 +3,8 @@ package import TokenVerification
 package import Workers
 package import Logging
 package import NIOCore
+import NIOHTTP1
+import PortConnections
 
 /// What the connections of one event loop share.
 ///
@@ -45,6 +47,25 @@ package final class GatewayLoop: @unchecked Sendable {
         self.logger = logger
         self.refusals = refusals ?? RefusalLogger(logger)
         self.routes = routes
+    }
+
+    /// Heads don't count as bodies do, so they are small. Two tokens and some cookies fit.
+    private static var headLimits: NIOHTTPDecoderLimitConfiguration {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderListSize = 80 * 1024
+        return limits
+    }
+
+    /// Serves a client's connection. Call on the loop.
+    package func serve(_ channel: any Channel) throws {
+        // Answers are written as bytes, so there is no encoder.
+        try channel.pipeline.syncOperations.addHandler(
+            ByteToMessageHandler(
+                HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits),
+                // What follows a request for another protocol is parsed no more, and kept.
+                maximumBufferSize: 256 * 1024))
+        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
+        channel.boundUnsentInSystem()
     }
 
     func add(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = handler }

@@ -27,26 +27,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         var body: HeldMemory?
     }
 
-    /// An answer instead of the server's.
-    private struct Refusal {
-        let answer: LocalHosts.Refusal
-        let isHEAD: Bool
-        /// The page that sent the request, which may read why it was refused.
-        let origin: String?
-        let client: IPAddress?
-
-        init(_ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders, _ client: IPAddress?) {
-            self.client = client
-            self.answer = answer
-            self.isHEAD = isHEAD
-            origin = headers.first(name: "Origin")
-        }
-    }
-
     private enum Refusing {
         case no
         /// Nothing more is handed to the server. The refusal, if there is one, waits for the answers before it.
-        case waits(Refusal?)
+        case waits(PortRefusal?)
         /// The refusal is sent; the rest of its request is read and discarded, since closing with unread bytes resets
         /// the connection, and the client would lose the answer.
         case sent(EventLoopFuture<Void>)
@@ -116,7 +100,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func end(_ context: ChannelHandlerContext) {
         hasEnded = true
         if case .waits(let refusal?) = refusing {
-            log(refusal, context.eventLoop.now)
+            refusal.log(by: rules, now: context.eventLoop.now)
             refusing = .waits(nil)
         }
         timer?.task.cancel()
@@ -193,19 +177,19 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(
         _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
     ) {
-        let refusal = Refusal(
+        let refusal = PortRefusal(
             answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers))
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture
             // A server that answers already is left to end its answer.
             if unanswered.count == 1, isAnswering {
-                log(refusal, context.eventLoop.now)
+                refusal.log(by: rules, now: context.eventLoop.now)
                 return refusing = .waits(nil)
             }
             let refused = unanswered.popLast()
             refusedBody = refused?.body
-            if refused == nil { log(refusal, context.eventLoop.now) }
+            if refused == nil { refusal.log(by: rules, now: context.eventLoop.now) }
             refusing = .waits(refused == nil ? nil : refusal)
         } else {
             refusing = .waits(refusal)
@@ -354,7 +338,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // Nothing behind it is answered: its connection ends.
         for index in unanswered.indices { unanswered[index].body?.release() }
         unanswered = []
-        refusing = .waits(Refusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers, client))
+        refusing = .waits(PortRefusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers, client))
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
     }
 
@@ -376,28 +360,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         sent.whenComplete { _ in channel.close(promise: nil) }
     }
 
-    private func log(_ refusal: Refusal, _ now: NIODeadline) {
-        let status = refusal.answer.status.code
-        rules.refusals?.log(
-            "a request was refused", kind: "\(rules.name) status \(status)", of: refusal.client, level: .info, now: now,
-            ["port": "\(rules.name)", "status": "\(status)", "reason": "\(refusal.answer.message)"])
-    }
-
     private func send(
-        _ refusal: Refusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
+        _ refusal: PortRefusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
     ) {
-        log(refusal, context.eventLoop.now)
-        let body = ByteBuffer(bytes: refusal.answer.json)
-        var headers: HTTPHeaders = [
-            "Content-Type": "application/json; charset=utf-8", "Content-Length": "\(body.readableBytes)",
-            "Connection": "close",
-        ]
-        if let origin = refusal.origin {
-            headers.add(name: "Access-Control-Allow-Origin", value: origin)
-            headers.add(name: "Vary", value: "Origin")
-        }
-        let head = HTTPResponseHead(version: .http1_1, status: refusal.answer.status, headers: headers)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        refusal.log(by: rules, now: context.eventLoop.now)
+        let body = refusal.body
+        context.write(wrapOutboundOut(.head(refusal.head(bodyBytes: body.readableBytes))), promise: nil)
         if !refusal.isHEAD { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
     }
@@ -466,19 +434,5 @@ extension HTTPRequestHead {
         guard method != .CONNECT else { return true }
         return headers.contains(name: "Upgrade")
             && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
-    }
-}
-
-extension LocalHosts.Refusal {
-    fileprivate static let tooManyBodies = Self(
-        status: .serviceUnavailable, message: InvocationFailure.tooManyBodies.message)
-
-    fileprivate static let tooManyAnswers = Self(
-        status: .tooManyRequests, message: InvocationFailure.tooManyAnswers.message)
-
-    fileprivate static func tooSlow(_ time: TimeAmount) -> Self {
-        Self(
-            status: .requestTimeout,
-            message: "The request didn't arrive within \(time.nanoseconds / 1_000_000_000) s.")
     }
 }

@@ -192,7 +192,10 @@ package final class HostServer: Sendable {
                     logger: logger))
         }
         let toolkit = parts.signIn.map(identityToolkit)
-        if let toolkit { services += [toolkit.messageSender(logger: logger), authServer(toolkit, servers)] }
+        if let toolkit {
+            let auth = AuthPort(configuration: configuration, parts: parts, apps: apps.auth)
+            services += [toolkit.messageSender(logger: logger), auth.server(toolkit, servers)]
+        }
         for (keys, tokens) in [(parts.signIn?.keys, "users"), (parts.appCheck?.keys, "App Check")] {
             guard let keys else { continue }
             services.append(KeyRotation(keys, of: tokens, days: configuration.auth.keyRotationDays, logger: logger))
@@ -389,49 +392,6 @@ package final class HostServer: Sendable {
             logger: logger)
     }
 
-    private func authServer(_ toolkit: IdentityToolkit, _ servers: PortServers) -> any Service {
-        let proxies = configuration.trustedProxies
-        let port = SignInPort(
-            toolkit, apps: apps.auth, isAdmin: { [tokens = parts.serverTokens] in tokens.verify($0) != nil },
-            address: { peer, headers in
-                guard let peer = IPAddress(peer) else { return "" }
-                let forwarded = HTTPField.Name("X-Forwarded-For").map { headers[values: $0] } ?? []
-                return proxies.client(peer, forwardedFor: forwarded).network.description
-            })
-        guard let appCheck = appCheckExchange() else {
-            return servers.server(
-                TokenPort(TokenEndpoint(parts.serverTokens), before: port),
-                port: configuration.listen.auth, name: "auth",
-                servers.rules("auth"))
-        }
-        return servers.server(
-            TokenPort(TokenEndpoint(parts.serverTokens), before: AppCheckPort(appCheck, before: port)),
-            port: configuration.listen.auth, name: "auth",
-            servers.rules("auth"))
-    }
-
-    /// Verifies servers' custom tokens for apps: in development whatever their signature.
-    private var customTokens: CustomTokens {
-        guard configuration.mode == .production else { return .unverified }
-        return CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) }
-    }
-
-    private func appCheckExchange() -> AppCheckExchange? {
-        guard let issuer = parts.appCheck else { return nil }
-        let isDevelopment = configuration.mode == .development
-        return AppCheckExchange(
-            issuer, customTokens: customTokens, verifier: parts.serving.verifiers.appCheck,
-            consumption: parts.consumedTokens,
-            isServer: { [tokens = parts.serverTokens] token in
-                isDevelopment && token == "owner" || tokens.verify(token) != nil
-            },
-            refused: { [refusals = parts.serving.refusals] app, reason in
-                refusals.log(
-                    "an app got no App Check token", kind: nil, of: nil, level: .notice, now: .now(),
-                    ["app": "\(app)", "reason": "\(reason)"])
-            })
-    }
-
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
     /// failures itself; only `--verbose` shows them.
     private var libraryLogger: Logger {
@@ -440,7 +400,6 @@ package final class HostServer: Sendable {
         quiet.logLevel = .critical
         return quiet
     }
-
 }
 
 extension [FunctionManifest] {

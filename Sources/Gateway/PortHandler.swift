@@ -404,35 +404,4 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .tooLittle: false
         }
     }
-
-    /// Puts the handler where a server's own handlers can't: it is to see the requests as they were sent.
-    package final class Installer: ChannelInboundHandler, RemovableChannelHandler {
-        package typealias InboundIn = Any
-
-        private let rules: PortRules
-
-        package init(_ rules: PortRules) { self.rules = rules }
-
-        package func handlerAdded(context: ChannelHandlerContext) {
-            do {
-                let pipeline = context.pipeline.syncOperations
-                let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(PortHandler(rules), position: .after(decoder))
-                pipeline.removeHandler(self, promise: nil)
-            } catch {
-                // Without the handler no request may be answered.
-                context.close(promise: nil)
-            }
-        }
-    }
-}
-
-extension HTTPRequestHead {
-    /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way: the
-    /// decoder parses none of them as a request.
-    package var endsRequests: Bool {
-        guard method != .CONNECT else { return true }
-        return headers.contains(name: "Upgrade")
-            && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
-    }
 }

@@ -11,6 +11,14 @@ extension HTTPRequestHead {
         }
         return hosts == 0 ? "The request has no Host header." : nil
     }
+
+    /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way:
+    /// the decoder parses none of them as a request.
+    package var endsRequests: Bool {
+        guard method != .CONNECT else { return true }
+        return headers.contains(name: "Upgrade")
+            && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
+    }
 }
 
 /// Which requests a port answers, beyond those that its API refuses, and what they may hold of the host.

@@ -65,21 +65,25 @@ package struct LocalHosts: Sendable {
     ].compactMap { AddressPrefix($0) }
 
     /// The host without its port; without brackets if it is an IPv6 address.
-    private static func host(of authority: some StringProtocol) -> String? {
-        if authority.first == "[" {
-            guard let end = authority.firstIndex(of: "]"), isPort(authority[authority.index(after: end)...]) else {
+    private static func host<Text: StringProtocol>(of authority: Text) -> String? {
+        // Each request is looked at: bytes are compared, and not characters.
+        let bytes = authority.utf8
+        if bytes.first == UInt8(ascii: "[") {
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "]")), isPort(bytes[bytes.index(after: end)...]) else {
                 return nil
             }
-            return String(authority[authority.index(after: authority.startIndex)..<end])
+            return String(authority[bytes.index(after: bytes.startIndex)..<end])
         }
-        guard let colon = authority.firstIndex(of: ":") else { return authority.isEmpty ? nil : String(authority) }
-        guard colon > authority.startIndex, isPort(authority[colon...]) else { return nil }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
+            return authority.isEmpty ? nil : String(authority)
+        }
+        guard colon > bytes.startIndex, isPort(bytes[colon...]) else { return nil }
         return String(authority[..<colon])
     }
 
     /// Whether a text is what may follow a host: nothing, or a colon and digits.
-    private static func isPort(_ text: some StringProtocol) -> Bool {
-        text.isEmpty || text.first == ":" && text.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
+    private static func isPort(_ text: some Collection<UInt8>) -> Bool {
+        text.isEmpty || text.first == UInt8(ascii: ":") && text.dropFirst().allSatisfy { (48...57).contains($0) }
     }
 }
 

@@ -128,12 +128,13 @@ import Testing
         #expect(try JSONNode(parsing: bytes).string().unicodeScalars.elementsEqual(expected.unicodeScalars))
     }
 
-    @Test(arguments: [
-        (#""\ud83d""#, nil), (#""\ude00x""#, nil), (#""\ud83d\u0041""#, nil), (#""\ud83d\ud83d\ude00""#, nil),
-        (#""a\\\n\udFFF""#, nil), (#""\ud83d\nde00""#, nil), (#""\uD83D\uDE00""#, "😀"), (#""\ufffd""#, "\u{FFFD}"),
-        (#""\\ud83d""#, #"\ud83d"#), (#""\ud7ff\ue000\"""#, "\u{D7FF}\u{E000}\""), ("\"\u{FFFD}\"", "\u{FFFD}"),
-        (#""""#, ""),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (#""\ud83d""#, nil), (#""\ude00x""#, nil), (#""\ud83d\u0041""#, nil), (#""\ud83d\ud83d\ude00""#, nil),
+            (#""a\\\n\udFFF""#, nil), (#""\ud83d\nde00""#, nil), (#""\uD83D\uDE00""#, "😀"), (#""\ufffd""#, "\u{FFFD}"),
+            (#""\\ud83d""#, #"\ud83d"#), (#""\ud7ff\ue000\"""#, "\u{D7FF}\u{E000}\""), ("\"\u{FFFD}\"", "\u{FFFD}"),
+            (#""""#, ""),
+        ] as [(String, String?)])
     func halfOfASurrogatePairIsRefusedWhereStringsAreKept(text: String, expected: String?) throws {
         try Array(text.utf8).withUnsafeBytes { bytes in
             var scanner = JSONScanner(bytes)

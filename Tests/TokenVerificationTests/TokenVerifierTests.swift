@@ -209,6 +209,20 @@ import _CryptoExtras
             try verifier(policy: .development).verify(TestIssuer.unsigned(claims)) == .invalid(spoiled.expected))
     }
 
+    @Test func unsignedTokenThatIsKnownExpiresToo() throws {
+        let clock = ManualClock.atIssue()
+        let verifier = try verifier(policy: .development, now: clock.wall)
+        let token = try TestIssuer.unsigned(TestIssuer.idTokenClaims)
+        for _ in 1...2 {
+            guard case .valid = verifier.verify(token) else {
+                Issue.record("refused")
+                return
+            }
+        }
+        clock.advance(by: .seconds(3590))
+        #expect(verifier.verify(token) == .invalid(.expired))
+    }
+
     @Test func unsignedTokenWithASignatureIsRefused() throws {
         let token = try TestIssuer.unsigned(TestIssuer.idTokenClaims) + "AAAA"
         #expect(try verifier(policy: .development).verify(token) == .invalid(.unsigned))

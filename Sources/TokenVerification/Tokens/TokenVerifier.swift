@@ -4,7 +4,7 @@ import StrictJSON
 /// Verifies tokens and returns their claims.
 ///
 /// ``verify(_:)`` is safe to call on event loops: it creates no task, hops to no actor and never blocks. A token that
-/// was seen before costs a hash and a comparison, a new one an RSA verification. If the issuer's keys must be fetched
+/// was seen before costs a hash and a comparison, a new signed one an RSA verification. If the issuer's keys must be fetched
 /// first, it returns ``Outcome/needsKeys``, and the caller verifies again when ``whenKeysArrive(_:)`` calls back.
 package final class TokenVerifier: Sendable {
     package enum Outcome: Hashable, Sendable {
@@ -83,7 +83,11 @@ package final class TokenVerifier: Sendable {
     private func verifyUncached(_ text: UnsafeBufferPointer<UInt8>, now: Int64) -> Outcome {
         do throws(TokenRejection) {
             let token = try JSONWebToken(text)
-            if token.algorithm == "none" { return .valid(try acceptUnsigned(token, now: now)) }
+            if token.algorithm == "none" {
+                let accepted = try acceptUnsigned(token, now: now)
+                cache.store(accepted, for: text)
+                return .valid(accepted)
+            }
             guard token.algorithm == "RS256" else {
                 throw kind.isCustomToken(token.claims) ? .customToken : .algorithm
             }
@@ -110,7 +114,6 @@ package final class TokenVerifier: Sendable {
         }
     }
 
-    /// Unsigned tokens aren't cached: that would save nothing, and the cache holds verified tokens only.
     private func acceptUnsigned(_ token: JSONWebToken, now: Int64) throws(TokenRejection) -> VerifiedToken {
         guard policy.acceptsUnsignedTokens, kind.mayBeUnsigned, token.signature.isEmpty else { throw .unsigned }
         let subject = try kind.checkIdentity(token.claims)

@@ -175,7 +175,7 @@ package final class WorkerPool: Sendable {
                     return (action, worker)
                 case .dispatch(_, let id), .end(let id), .kill(let id), .recall(let id):
                     return (action, state.workers[id])
-                case .refuse, .fail, .giveBack, .wake:
+                case .refuse, .fail, .returnDelivery, .wake:
                     return (action, nil)
                 }
             }
@@ -199,7 +199,7 @@ package final class WorkerPool: Sendable {
                 at(ticket, from: loop) { $0[ticket.invocation]?.refuse(failure) }
             case .fail(let ticket):
                 at(ticket, from: loop) { $0[ticket.invocation]?.refuse(.internal) }
-            case .giveBack(let ticket):
+            case .returnDelivery(let ticket):
                 at(ticket, from: loop) { $0[ticket.invocation]?.refuse(.displaced) }
             case .end:
                 step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)

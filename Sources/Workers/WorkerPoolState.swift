@@ -29,7 +29,7 @@ package struct WorkerPoolState: Equatable {
         /// No worker could be started for it.
         case fail(Ticket)
         /// Another release has taken over, and can run the delivery: no worker has begun it.
-        case giveBack(Ticket)
+        case returnDelivery(Ticket)
         /// Close the worker's links: nothing runs in it, so it exits.
         case end(WorkerID)
         /// Kill the worker: everything that still runs in it was abandoned.
@@ -126,7 +126,7 @@ package struct WorkerPoolState: Equatable {
     /// - Parameter caller: the caller, evaluated only if the ticket must wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
-        if givesBack { return [.giveBack(ticket)] }
+        if returnsDeliveries { return [.returnDelivery(ticket)] }
         if queued == 0, let index = freeWorker() {
             workers[index].running += 1
             return [.dispatch(ticket, to: workers[index].id)]
@@ -210,7 +210,7 @@ package struct WorkerPoolState: Equatable {
         }
         guard let ticket else { return actions + startAsNeeded(now: now) }
         if isStopping { return actions + [.refuse(ticket)] }
-        if givesBack { return actions + [.giveBack(ticket)] }
+        if returnsDeliveries { return actions + [.returnDelivery(ticket)] }
         if let free = freeWorker() {
             workers[free].running += 1
             return actions + [.dispatch(ticket, to: workers[free].id)]
@@ -282,12 +282,12 @@ package struct WorkerPoolState: Equatable {
     /// has begun.
     mutating func drain() -> [Action] {
         isDraining = true
-        let waiting = givesBack ? removeQueued().map { Action.giveBack($0) } : []
+        let waiting = returnsDeliveries ? removeQueued().map { Action.returnDelivery($0) } : []
         return waiting + workers.indices.flatMap { retireIfIdle($0) }
     }
 
     /// Whether what no worker has begun is left to the other release.
-    private var givesBack: Bool { isDraining && limits.runsDeliveries }
+    private var returnsDeliveries: Bool { isDraining && limits.runsDeliveries }
 
     /// Ends idle workers that needn't be kept warm.
     mutating func retireIdleWorkers() -> [Action] {

@@ -157,7 +157,7 @@ private struct PoolRun {
                 #expect(waiting.removeValue(forKey: ticket.invocation) != nil)
                 #expect(workers[id]?.phase == .ready)
                 workers[id]?.running.append(ticket.invocation)
-            case .refuse(let ticket), .fail(let ticket), .giveBack(let ticket):
+            case .refuse(let ticket), .fail(let ticket), .returnDelivery(let ticket):
                 #expect(waiting.removeValue(forKey: ticket.invocation) != nil)
                 end(ticket.invocation)
             case .end(let id):

@@ -79,9 +79,9 @@ import Testing
         #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
         #expect(pool.arrived(ticket(2), now: start) == [])
         #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1)])
-        #expect(pool.drain() == [.giveBack(ticket(2))])
+        #expect(pool.drain() == [.returnDelivery(ticket(2))])
         #expect(pool.queued == 0)
-        #expect(pool.arrived(ticket(3), now: start) == [.giveBack(ticket(3))])
+        #expect(pool.arrived(ticket(3), now: start) == [.returnDelivery(ticket(3))])
         #expect(pool.ended(in: 1, now: start) == [.end(1)])
         // A worker's threads are blocked.
         var blocked = self.pool(concurrency: 2, max: 1, runsDeliveries: true)
@@ -89,7 +89,7 @@ import Testing
         _ = blocked.arrived(ticket(2), now: start)
         _ = blocked.workerBecameReady(1, now: start)
         #expect(blocked.drain() == [])
-        #expect(blocked.recalled(ticket(2), from: 1, now: start) == [.recall(1), .giveBack(ticket(2))])
+        #expect(blocked.recalled(ticket(2), from: 1, now: start) == [.recall(1), .returnDelivery(ticket(2))])
     }
 
     @Test func aProbeStartsAsManyAsItIsAskedFor() {

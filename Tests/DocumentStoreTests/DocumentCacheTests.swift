@@ -1,8 +1,10 @@
 import CommitPipeline
+import Dispatch
 import DocumentModel
 @testable import DocumentStore
 import StoreTestSupport
 import Synchronization
+import TestSupport
 import Testing
 
 struct DocumentCacheTests {
@@ -121,14 +123,70 @@ struct DocumentCacheTests {
         #expect(cache.bytes == 0 && found([hot], in: cache) == nil)
     }
 
-    @Test func clientsAreNeverAnsweredFromIt() async throws {
+    /// No reader is free meanwhile.
+    @Test(.endsHangs) func clientsAreAnsweredFromItAsTheirPolicyDecides() async throws {
+        try await withStore { test in
+            try await test.set("c/a", ["owner": .string("ada")])
+            try await test.set("c/b", ["owner": .string("ben")])
+            let client = OperationContext(owner: 1, policy: Owner())
+            // A refused read adds nothing: others have read it.
+            for _ in 0..<3 { #expect(try await test.get("c/a", context: client) != nil) }
+            try await know(["c/b"], test)
+            let gate = DispatchSemaphore(value: 0)
+            let readers = CommitConfiguration().readerThreads
+            for _ in 0..<readers {
+                test.store.submit(ViewRead(store: test.store, completion: { _ in }) { _, _ in gate.wait() })
+            }
+            #expect(try await test.get("c/a", context: client)?.fields["owner"] == .string("ada"))
+            #expect(await refusal { _ = try await test.get("c/b", context: client) }?.code == .permissionDenied)
+            for _ in 0..<readers { gate.signal() }
+        }
+    }
+
+    /// What the cache has of the others may be of another state.
+    @Test func aPolicyThatReadsOtherDocumentsIsAskedInOneState() async throws {
         try await withStore { test in
             try await test.set("c/a", [:])
-            for _ in 0..<3 { #expect(try await test.get("c/a") != nil) }
-            #expect(test.store.parts.cache.find([paths[0]]) != nil)
-            let client = OperationContext(owner: 1, policy: Nobody())
-            #expect(await refusal { _ = try await test.get("c/a", context: client) }?.code == .permissionDenied)
+            let client = OperationContext(owner: 1, policy: Member())
+            for isMember in [false, true, false] {
+                try await test.set("members/ada", ["isMember": .boolean(isMember)])
+                try await know(["c/a", "members/ada"], test)
+                if isMember {
+                    #expect(try await test.get("c/a", context: client) != nil)
+                } else {
+                    #expect(await refusal { _ = try await test.get("c/a", context: client) }?.code == .permissionDenied)
+                }
+            }
         }
+    }
+
+    /// A decision that takes long isn't made on the caller's thread, and isn't a refusal.
+    @Test func aCostlyDecisionIsMadeByAReader() async throws {
+        try await withStore { test in
+            try await test.set("c/a", [:])
+            try await know(["c/a"], test)
+            #expect(try await test.get("c/a", context: OperationContext(owner: 1, policy: Costly())) != nil)
+        }
+    }
+
+    private struct Owner: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            guard case .get(_, let document) = access, document?.fields["owner"] == .string("ada") else {
+                throw DocumentError(.permissionDenied, "refused")
+            }
+        }
+    }
+
+    private struct Member: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            guard try view.document(DocumentPath("members/ada"))?.fields["isMember"] == .boolean(true) else {
+                throw DocumentError(.permissionDenied, "refused")
+            }
+        }
+    }
+
+    private struct Costly: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws { try view.spend(1_000) }
     }
 
     /// Reads documents until they are known.
@@ -173,12 +231,6 @@ struct DocumentCacheTests {
                 try await test.set(path, ["n": .integer(2)])
                 #expect(await refusal { try await test.set("c/x", [:], in: id) }?.code == .aborted)
             }
-        }
-    }
-
-    private struct Nobody: AccessPolicy {
-        func check(_ access: Access, in view: AccessView) throws {
-            throw DocumentError(.permissionDenied, "refused")
         }
     }
 

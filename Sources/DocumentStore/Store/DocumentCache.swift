@@ -2,7 +2,7 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// The newest states of documents that were read more than once lately, for reads that have no policy.
+/// The newest states of documents that were read more than once lately.
 ///
 /// What passes between threads for the read of a document costs more than the document. Every state here is current as of
 /// the last durable commit. A document leaves the cache before its change becomes durable, and returns afterwards: otherwise

@@ -47,7 +47,7 @@ struct GetRead: DocumentRead {
             return document
         }
         // Also a transaction's, if it sees the snapshot's own state.
-        if context.policy == nil, state.time.microseconds == version {
+        if state.time.microseconds == version {
             store.parts.cache.add(documents, at: paths, version: version) { path in
                 store.parts.transactions.withLock { $0.changes.newest(of: path) }
             }

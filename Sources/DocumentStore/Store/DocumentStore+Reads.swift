@@ -8,8 +8,8 @@ extension DocumentStore {
         _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<DocumentsAnswer>
     ) {
-        if consistency == .strong, context.policy == nil, let found = parts.cache.find(paths) {
-            return completion(answer(found, at: found.version, context))
+        if consistency == .strong, let found = parts.cache.find(paths), let answer = answer(found, paths, context) {
+            return completion(answer)
         }
         let read = GetRead(
             store: self, paths: paths, consistency: consistency, context: context, completion: completion)
@@ -26,6 +26,31 @@ extension DocumentStore {
             }
         }
         submit(read)
+    }
+
+    /// What may be decided on the calling thread, in units of about 50 ns.
+    private static let maxCostAtOnce = 400
+
+    /// What was found, if the policy decides on that without other documents, and soon enough for the calling thread.
+    private func answer(
+        _ found: DocumentCache.Found, _ paths: [DocumentPath], _ context: OperationContext
+    ) -> Result<DocumentsAnswer, DocumentError>? {
+        guard let policy = context.policy else { return answer(found, at: found.version, context) }
+        let unavailable = { (_: DocumentPath) throws(DocumentError) -> Document? in
+            throw DocumentError(.unavailable, "it is read on another thread")
+        }
+        let view = AccessView(
+            time: now(), maxCost: Self.maxCostAtOnce, document: unavailable, documentAfter: unavailable)
+        do {
+            for (path, known) in zip(paths, found.documents) {
+                try policy.check(.get(path, known.document), in: view)
+            }
+        } catch {
+            // Other documents may allow it.
+            guard view.documentCount == 0, !(error is DecisionTooCostly) else { return nil }
+            return .failure(DocumentError(from: error))
+        }
+        return answer(found, at: found.version, context)
     }
 
     /// What a transaction reads.

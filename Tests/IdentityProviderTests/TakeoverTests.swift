@@ -284,6 +284,58 @@ import TokenVerification
         }
     }
 
+    /// A thief who knows the password may have signed in before the owner had a second factor.
+    @Test func secondFactorsAreChangedByWhoHasProvedOne() async throws {
+        try await Host.serving { host in
+            let thief = try await host.signUp("ada@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(thief.uid)","emailVerified":true}"#)
+            func change(_ operation: String, _ idToken: String, _ fields: String) async throws -> Host.Answer {
+                try await host.send(
+                    "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:\(operation)?key=k",
+                    json: #"{"idToken":"\#(idToken)",\#(fields)}"#)
+            }
+            func start(_ idToken: String) async throws -> Host.Answer {
+                try await change("start", idToken, #""totpEnrollmentInfo":{}"#)
+            }
+            func finish(_ idToken: String, _ started: Host.Answer) async throws -> Host.Answer {
+                let info = try #require(started.body["totpSessionInfo"])
+                let secret = try #require(Authenticator.secret(in: info["sharedSecretKey"]?.text ?? ""))
+                let code = Authenticator.code(secret, in: TestIssuer.start / Authenticator.period)
+                let session = info["sessionInfo"]?.text ?? ""
+                return try await change(
+                    "finalize", idToken,
+                    #""totpVerificationInfo":{"sessionInfo":"\#(session)","verificationCode":"\#(code)"}"#)
+            }
+            func factors() async throws -> [String] {
+                try await host.users.read { try $0.user(thief.uid)?.secondFactors.map(\.id) ?? [] }
+            }
+            let begun = try await start(thief.idToken)
+            let signedIn = try await host.signIn("ada@example.com", "secret-1")
+            let own = try #require(signedIn.body["idToken"]?.text)
+            let enrolled = try await finish(own, try await start(own))
+            #expect(enrolled.status == 200)
+            let first = try #require(try await factors().first)
+            let stolen = try #require(try await host.refresh(thief.refreshToken).body["id_token"]?.text)
+            for answer in [
+                try await change("withdraw", stolen, #""mfaEnrollmentId":"\#(first)""#), try await start(stolen),
+                try await finish(stolen, begun),
+            ] {
+                #expect(answer.body.errorMessage?.hasPrefix("CREDENTIAL_TOO_OLD_LOGIN_AGAIN : ") == true)
+            }
+            #expect(try await factors() == [first])
+            // The owner's sign-in has proved one, and after that still has.
+            let proved = try #require(enrolled.body["idToken"]?.text)
+            let more = try await finish(proved, try await start(proved))
+            let second = try #require(try await factors().last)
+            let token = try #require(more.body["idToken"]?.text)
+            let left = try await change("withdraw", token, #""mfaEnrollmentId":"\#(first)""#)
+            let rest = try #require(left.body["idToken"]?.text)
+            #expect(try await factors() == [second])
+            #expect(try await change("withdraw", rest, #""mfaEnrollmentId":"\#(second)""#).status == 200)
+            #expect(try await factors() == [])
+        }
+    }
+
     /// An attacker who takes away the address of a verified account could prepare it, with a second factor, for another's address.
     @Test func anAccountWithSecondFactorsTakesNoUnverifiedAddress() async throws {
         try await Host.serving { host in

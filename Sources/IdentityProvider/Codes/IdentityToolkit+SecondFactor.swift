@@ -98,8 +98,10 @@ extension IdentityToolkit {
         let signedIn = try await users.commit { transaction in
             var user = try self.user(of: caller, in: transaction)
             let index = try require(user.secondFactors.firstIndex { $0.id == id }, "MFA_ENROLLMENT_NOT_FOUND")
+            try requireSecondFactor(of: user, caller)
             user.secondFactors.remove(at: index)
-            return try reissue(user, caller, nil, from: call.origin, in: transaction)
+            return try reissue(
+                user, caller, caller.secondFactor(of: user), from: call.origin, in: transaction)
         }
         return try tokens(of: signedIn)
     }
@@ -116,10 +118,19 @@ extension IdentityToolkit {
         let user = try self.user(of: caller, in: reader)
         try require(
             user.isEmailVerified, "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors.")
+        try requireSecondFactor(of: user, caller)
         try require(
             user.secondFactors.count < Self.maxFactors,
             "SECOND_FACTOR_LIMIT_EXCEEDED : A user has at most \(Self.maxFactors) second factors.")
         return user
+    }
+
+    /// Second factors are changed by sign-ins that have proved one. A sign-in from before the account had any goes on
+    /// with the first factor alone, and may be that of a thief who knows the password.
+    private func requireSecondFactor(of user: UserRecord, _ caller: Caller) throws(IdentityToolkitError) {
+        try require(
+            user.secondFactors.isEmpty || caller.secondFactor(of: user) != nil,
+            "CREDENTIAL_TOO_OLD_LOGIN_AGAIN : Sign in with a second factor to change the second factors.")
     }
 
     /// New tokens of the caller's sign-in, with other second factors.

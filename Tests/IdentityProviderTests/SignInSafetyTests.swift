@@ -1,4 +1,5 @@
 import CommitPipeline
+import Dispatch
 import HTTPTypes
 import HostTesting
 import HummingbirdTesting
@@ -270,6 +271,28 @@ import UserStore
             #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
             #expect(try await host.refresh(copy, from: "198.51.100.3").body.errorMessage == "TOKEN_EXPIRED")
             #expect(try await host.refresh(try #require(other.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
+    /// Anyone who knows a uid can invent tokens, and all commits wait for the writer's thread.
+    @Test(.endsHangs) func inventedTokensAreNoWorkForTheWriter() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp()
+            let (held, hold) = AsyncStream.makeStream(of: Void.self)
+            let released = DispatchSemaphore(value: 0)
+            async let other: Void = host.users.commit { _ in
+                hold.finish()
+                released.wait()
+            }
+            for await _ in held {}
+            let answer: SignInHost.Answer
+            do {
+                defer { released.signal() }
+                answer = try await host.refresh(user.uid + "." + String(repeating: "x", count: 65))
+            }
+            try await other
+            #expect(answer.body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(user.refreshToken).status == 200)
         }
     }
 

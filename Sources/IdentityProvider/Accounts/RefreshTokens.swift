@@ -32,9 +32,12 @@ extension IdentityToolkit {
         try require(grant == "refresh_token", "INVALID_GRANT_TYPE")
         let text = try require(call["refreshToken"], "MISSING_REFRESH_TOKEN")
         let origin = Self.trace(of: call.origin)
-        let result = try await users.commit { transaction in
-            try refresh(text, from: origin, in: transaction)
-        }
+        let hash = Secrets.hash(text)
+        guard try await users.read({ try $0.refreshToken(hash) != nil }),
+            let result = try await users.commit({ transaction in
+                try refresh(text, from: origin, in: transaction)
+            })
+        else { throw try await refusal(of: text, from: origin) }
         let signedIn = try result.get()
         let idToken = try issuer.idToken(of: signedIn.user, in: signedIn.session, now: signedIn.issuedAt)
         return [
@@ -45,20 +48,30 @@ extension IdentityToolkit {
         ]
     }
 
-    /// - Returns: the user, or a failure that is decided together with a change.
+    /// Why a token is refused that isn't stored. If the sign-in that it belonged to goes on, it was copied: the sign-in
+    /// ends.
+    ///
+    /// Anyone may send such texts. So the sign-in is looked for in turn by address, and the writer's thread, for which
+    /// all commits wait, isn't asked before it is found.
+    private func refusal(of text: String, from origin: [UInt8]) async throws -> IdentityToolkitError {
+        let given = try require(RefreshTokenText(text), "INVALID_REFRESH_TOKEN")
+        let family = given.familySecret.map { RefreshTokenText.family(of: $0) }
+        let client = origin.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let isCopy = try await users.read(of: client) { users in
+            // Clients sign out on both codes, and would try for ever on another.
+            try require(try users.user(given.uid) != nil, "USER_NOT_FOUND")
+            return try family.map { try users.hasFamily($0, of: given.uid) } ?? false
+        }
+        if isCopy, let family { try await users.commit { try $0.endFamily(family, of: given.uid) } }
+        return IdentityToolkitError("TOKEN_EXPIRED")
+    }
+
+    /// - Returns: the user, or a failure that is decided together with a change; nil if the token isn't stored.
     private func refresh(
         _ text: String, from origin: [UInt8], in transaction: UserTransaction
-    ) throws -> Result<SignedInUser, IdentityToolkitError> {
+    ) throws -> Result<SignedInUser, IdentityToolkitError>? {
         let hash = Secrets.hash(text)
-        guard var token = try transaction.refreshToken(hash) else {
-            let given = try require(RefreshTokenText(text), "INVALID_REFRESH_TOKEN")
-            // A token that has ended: clients sign out on both codes, and would try for ever on another.
-            try require(try transaction.user(given.uid) != nil, "USER_NOT_FOUND")
-            if let secret = given.familySecret {
-                try transaction.endFamily(RefreshTokenText.family(of: secret), of: given.uid)
-            }
-            return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
-        }
+        guard var token = try transaction.refreshToken(hash) else { return nil }
         let session = token.session
         var user = try require(try transaction.user(session.uid), "USER_NOT_FOUND")
         try require(!user.isDisabled, "USER_DISABLED")

@@ -39,6 +39,13 @@ extension UserReader {
         try value(UserKeys.refreshToken(hash)).map { try RefreshToken(stored: $0) }
     }
 
+    /// Whether a user has a refresh token of a sign-in. Looks at all that the user has.
+    package func hasFamily(_ family: [UInt8], of uid: String) throws -> Bool {
+        try keys(startingWith: UserKeys.tokens(of: uid), limit: .max).contains { key in
+            try refreshToken(UserKeys.hash(in: key))?.family == family
+        }
+    }
+
     package func code(_ hash: [UInt8]) throws -> OneTimeCode? {
         try value(UserKeys.code(hash)).map { try OneTimeCode(stored: $0) }
     }

@@ -20,14 +20,17 @@ package final class UserStore: Sendable {
 
     /// Reads one durable state, which has everything that was acknowledged before the call.
     ///
-    /// - Parameter isLong: whether the read looks at many users, and so waits behind short ones.
+    /// - Parameters:
+    ///   - isLong: whether the read looks at many users, and so waits behind short ones.
+    ///   - client: whose turn the read waits for, if anyone may cause it and it looks at many rows.
     /// - Throws: `DocumentError` if the store can't be read, or what the body throws.
     package func read<Result: Sendable>(
-        isLong: Bool = false, _ body: @escaping @Sendable (UserSnapshot) throws -> Result
+        isLong: Bool = false, of client: UInt64? = nil, _ body: @escaping @Sendable (UserSnapshot) throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
+        let caller: ReadCaller? = isLong ? .maintenance : client.map(ReadCaller.client)
+        return try await withCheckedThrowingContinuation { continuation in
             let job = UserRead(body: body) { continuation.resume(with: $0) }
-            pipeline.read(job, of: isLong ? .maintenance : nil, limit: pipeline.configuration.maxWaiting)
+            pipeline.read(job, of: caller, limit: pipeline.configuration.maxWaiting)
         }
     }
 

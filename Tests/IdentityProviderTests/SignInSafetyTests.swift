@@ -193,6 +193,26 @@ import UserStore
         }
     }
 
+    /// What an admin has changed counts before functions.json; what stands beside it doesn't.
+    @Test func functionsJSONHidesAccountsAlsoOnceAnAdminHasChangedAnotherSetting() async throws {
+        let directory = try TemporaryDirectory()
+        let path = "/emulator/v1/projects/\(SignInHost.project)/config"
+        try await SignInHost.serving(in: directory) { host in
+            let changed = try await host.send(
+                path, method: .patch, json: #"{"signIn":{"allowDuplicateEmails":true}}"#)
+            #expect(changed.status == 200)
+            #expect(try await host.signIn("no@example.com", "guess1").body.errorMessage == "EMAIL_NOT_FOUND")
+        }
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = true
+        try await SignInHost.serving(in: directory, configuration: configuration) { host in
+            let answer = try await host.signIn("no@example.com", "guess1")
+            #expect(answer.body.errorMessage == "INVALID_LOGIN_CREDENTIALS")
+            let settings = try await host.users.read { try host.toolkit.settings($0) }
+            #expect(settings.allowsDuplicateEmails && settings.hidesAccounts)
+        }
+    }
+
     /// Sign-ups in progress count as failed attempts.
     @Test func manySignUpsAtOnceTellOfNoMoreAccountsThanOneAfterTheOther() async throws {
         var configuration = SignInConfiguration()

@@ -3,23 +3,30 @@ import UserStore
 
 /// The settings that admins change while the host runs, over those of functions.json.
 struct ProjectSettings: Sendable {
+    private let defaults: SignInConfiguration
+    /// What admins have changed; nil for what functions.json says, also if it says something else later.
+    private var duplicateEmails: Bool?
+    private var hiding: Bool?
+
     /// Whether several users may have one email address, each by another provider.
-    var allowsDuplicateEmails: Bool
+    var allowsDuplicateEmails: Bool { duplicateEmails ?? defaults.allowsDuplicateEmails }
     /// Whether answers hide if an email address has an account.
-    var hidesAccounts: Bool
+    var hidesAccounts: Bool { hiding ?? defaults.hidesAccounts }
 
     private static let name = "config"
 
     init(_ reader: some UserReader, defaults: SignInConfiguration) throws {
-        allowsDuplicateEmails = defaults.allowsDuplicateEmails
-        hidesAccounts = defaults.hidesAccounts
+        self.defaults = defaults
         guard let stored = try reader.setting(Self.name), let json = try? JSONValue(parsing: stored) else { return }
-        if let value = json["signIn"]?["allowDuplicateEmails"]?.boolValue { allowsDuplicateEmails = value }
-        if let value = json["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.boolValue { hidesAccounts = value }
+        duplicateEmails = json["signIn"]?["allowDuplicateEmails"]?.boolValue
+        hiding = json["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.boolValue
     }
 
     func store(in transaction: UserTransaction) throws {
-        transaction.set(Self.name, to: try JSONValue.object(json).serialized())
+        var changed = JSONObject()
+        if let duplicateEmails { changed["signIn"] = ["allowDuplicateEmails": .bool(duplicateEmails)] }
+        if let hiding { changed["emailPrivacyConfig"] = ["enableImprovedEmailPrivacy": .bool(hiding)] }
+        transaction.set(Self.name, to: try JSONValue.object(changed).serialized())
     }
 
     /// The form in which clients send and receive them.
@@ -38,12 +45,12 @@ struct ProjectSettings: Sendable {
         if isMeant("signIn", "allowDuplicateEmails"),
             let value = request.message("signIn")?.flag("allowDuplicateEmails")
         {
-            allowsDuplicateEmails = value
+            duplicateEmails = value
         }
         if isMeant("emailPrivacyConfig", "enableImprovedEmailPrivacy"),
             let value = request.message("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         {
-            hidesAccounts = value
+            hiding = value
         }
     }
 }

@@ -64,12 +64,13 @@ import TextFormats
     }
 
     private func enter(
-        _ host: SignInHost, _ provider: String, _ fields: [String: String]
+        _ host: SignInHost, _ provider: String, _ fields: [String: String], from address: String? = nil
     ) async throws -> SignInHost.Answer {
         let form = fields.merging(["providerId": provider]) { $1 }
             .map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
         return try await host.account(
-            "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true}"#)
+            "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true}"#,
+            from: address)
     }
 
     @Test func anIDTokenOfAConfiguredIssuerSignsIn() async throws {
@@ -159,6 +160,28 @@ import TextFormats
                 let refused = try await enter(host, "face.example", ["access_token": token])
                 #expect(refused.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true)
             }
+        }
+    }
+
+    /// Anyone could have the host ask a provider about any number of invented tokens.
+    @Test func aProviderIsAskedInVainAFewTimesForOneAddress() async throws {
+        let providers = Providers()
+        var configuration = Self.configuration
+        configuration.attemptsPerAddress = 3
+        try await SignInHost.serving(policy: .production, configuration: configuration, transport: providers) {
+            host throws in
+            for _ in 0..<3 {
+                let answer = try await enter(host, "face.example", ["access_token": "bad"])
+                #expect(answer.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true)
+            }
+            let asked = providers.asked.withLock { $0.count }
+            for token in ["bad", "good"] {
+                let answer = try await enter(host, "face.example", ["access_token": token])
+                #expect(answer.body.errorMessage == IdentityToolkitError.tooManyAttempts.message)
+            }
+            #expect(providers.asked.withLock { $0.count } == asked)
+            let other = try await enter(host, "face.example", ["access_token": "good"], from: "192.0.2.2")
+            #expect(other.status == 200)
         }
     }
 

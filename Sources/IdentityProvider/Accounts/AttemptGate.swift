@@ -40,6 +40,11 @@ final class AttemptGate: Sendable {
         perAddress.map { Subject(name: "messages " + address, allowance: $0) }
     }
 
+    /// Tokens and codes of identity providers that a client presents; nil in development.
+    func subject(assertionsFrom address: String) -> Subject? {
+        perAddress.map { Subject(name: "assertions " + address, allowance: $0) }
+    }
+
     /// Codes for a phone number, by address: a stranger's mistakes don't hold up the number's owner.
     func subject(phoneNumber: String, address: String) -> Subject {
         Subject(name: "phone \(phoneNumber) \(address)", allowance: perAccount)

@@ -5,8 +5,7 @@ extension IdentityToolkit {
     /// Signs in by an identity provider, or links its account to the caller's.
     func signInWithProvider(_ call: SignInCall) async throws -> JSONObject {
         var assertion = try ProviderAssertion(call)
-        let profile = try await providers.profile(
-            &assertion, isLinking: call["idToken"] != nil, from: call.origin.address, handler: handlerAddress(call))
+        let profile = try await profile(&assertion, call)
         let provider = assertion.provider
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
         var answer = try profile.answer(of: provider)
@@ -48,6 +47,24 @@ extension IdentityToolkit {
             answer["isNewUser"] = .bool(outcome.isNew)
             if user.email == profile.email { answer["emailVerified"] = .bool(user.isEmailVerified) }
             return merged(answer, with: try fields(of: outcome))
+        }
+    }
+
+    /// What the provider says of the user.
+    ///
+    /// It may have to be asked, by this host and in the name of the app: what it refuses counts as a failed attempt of
+    /// the client's address.
+    private func profile(_ assertion: inout ProviderAssertion, _ call: SignInCall) async throws -> ProviderProfile {
+        let subjects = [attempts.subject(assertionsFrom: call.origin.address)].compactMap { $0 }
+        if !subjects.isEmpty { try await users.read { try attempts.begin(subjects, in: $0, now: now()) } }
+        defer { attempts.end(subjects) }
+        do {
+            return try await providers.profile(
+                &assertion, isLinking: call["idToken"] != nil, from: call.origin.address,
+                handler: handlerAddress(call))
+        } catch let error as IdentityToolkitError where error.message.hasPrefix("INVALID_IDP_RESPONSE") {
+            if !subjects.isEmpty { try await users.commit { try attempts.fail(subjects, in: $0) } }
+            throw error
         }
     }
 

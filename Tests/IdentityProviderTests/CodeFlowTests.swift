@@ -80,11 +80,14 @@ import TextFormats
         return configuration
     }
 
-    private static func token(_ algorithm: String, keyID: String? = "e", nonce: String? = nil) throws -> String {
+    private static func token(
+        _ algorithm: String, keyID: String? = "e", nonce: String? = nil, email: String? = nil
+    ) throws -> String {
         var claims: TestIssuer.Claims = [
             "iss": issuer, "aud": "web", "sub": "u-1", "iat": TestIssuer.start, "exp": TestIssuer.start + 600,
         ]
         if let nonce { claims["nonce"] = Hexadecimal.encode(Secrets.hash(nonce)) }
+        if let email { claims["email"] = email }
         var header: TestIssuer.Claims = ["alg": algorithm, "typ": "JWT"]
         if let keyID { header["kid"] = keyID }
         let signed = String(try TestIssuer.unsigned(header: header, claims).dropLast())
@@ -182,6 +185,17 @@ import TextFormats
         let answer = try await enter(other, "oidc.id", ["code": "c"])
         #expect(answer.status == 200)
         #expect(answer.body["email"] == nil)
+    }
+
+    /// Some issuers let users write any address into their tokens.
+    @Test(arguments: [("hana@example.com", true), ("victim@example.com", false)])
+    func anAddressIsNotVerifiedWithAnother(email: String, isVerified: Bool) async throws {
+        let token = try Self.token("ES256", email: email)
+        let providers = Providers(["c": #"{"id_token":"\#(token)","access_token":"thin"}"#])
+        let answer = try await enter(providers, "oidc.id", ["code": "c"])
+        #expect(answer.body["displayName"]?.text == "Hana")
+        #expect(answer.body["email"]?.text == email)
+        #expect(answer.body["emailVerified"]?.isTrue == isVerified)
     }
 
     @Test func whatTheHostGotForACodeCanBeLinked() async throws {

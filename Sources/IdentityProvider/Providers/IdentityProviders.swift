@@ -143,6 +143,12 @@ package final class IdentityProviders: Sendable {
         guard profile["sub"] == claims["sub"] else { return claims }
         var all = claims
         for (name, value) in profile where claims[name] == nil { all[name] = value }
+        // Whether an address is verified is said of the one that stands beside it.
+        if claims["email"] == nil {
+            all["email_verified"] = profile["email_verified"]
+        } else if claims["email"] != profile["email"] {
+            all["email_verified"] = claims["email_verified"]
+        }
         return all
     }
 

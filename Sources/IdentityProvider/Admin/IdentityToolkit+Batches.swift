@@ -4,6 +4,8 @@ import UserStore
 
 extension IdentityToolkit {
     static let maxBatch = 1000
+    /// How many users one commit of a batch changes: others' commits wait for it.
+    static let changedAtOnce = 50
 
     // MARK: Listing
 
@@ -40,31 +42,37 @@ extension IdentityToolkit {
 
     // MARK: Deleting
 
+    /// Deletes users, some at a time. If it fails, those before are deleted, and asking again goes on.
     func deleteBatch(_ call: SignInCall) async throws -> JSONObject {
         let uids = call.fields.texts("localIds")
         try require((1...Self.maxBatch).contains(uids.count), "LOCAL_ID_LIST_EXCEEDS_LIMIT")
         let isForced = call.fields.flag("force") == true
-        let errors = try await users.commit(in: call.context) { transaction in
-            var errors: [JSONValue] = []
-            for (index, uid) in uids.enumerated() {
-                guard let user = try transaction.user(uid) else { continue }
-                if user.isDisabled || isForced {
-                    try transaction.delete(uid)
-                } else {
-                    errors.append([
+        var errors: [JSONValue] = []
+        for start in stride(from: 0, to: uids.count, by: Self.changedAtOnce) {
+            let part = uids[start..<min(start + Self.changedAtOnce, uids.count)]
+            let refused = try await users.commit(in: call.context) { transaction in
+                try part.indices.compactMap { index -> JSONValue? in
+                    let uid = part[index]
+                    guard let user = try transaction.user(uid) else { return nil }
+                    if user.isDisabled || isForced {
+                        try transaction.delete(uid)
+                        return nil
+                    }
+                    return [
                         "index": .integer(Int64(index)), "localId": .string(uid),
                         "message": "NOT_DISABLED : Disable the account before batch deletion.",
-                    ])
+                    ]
                 }
             }
-            return errors
+            errors += refused
         }
         return errors.isEmpty ? [:] : ["errors": .array(errors)]
     }
 
     // MARK: Importing
 
-    /// Stores users with what they had elsewhere, their passwords' hashes among it.
+    /// Stores users with what they had elsewhere, their passwords' hashes among it. Some at a time: if it fails, those
+    /// before are stored.
     func importUsers(_ call: SignInCall) async throws -> JSONObject {
         let given = call.fields.messages("users")
         try require(!given.isEmpty, "MISSING_USER_ACCOUNT")
@@ -82,16 +90,21 @@ extension IdentityToolkit {
         }
         let scheme = try ImportedScheme(call.fields)
         let imports = try await imported(given, scheme, for: call.origin.address)
-        // As with Google, functions learn of users who sign up, not of those who are moved.
-        let errors = try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
-            try imports.enumerated().compactMap { index, given -> JSONValue? in
-                do {
-                    try given.get().store(overwriting: overwrites, in: transaction)
-                    return nil
-                } catch let problem as ImportProblem {
-                    return ["index": .integer(Int64(index)), "message": .string(problem.message)]
+        var errors: [JSONValue] = []
+        for start in stride(from: 0, to: imports.count, by: Self.changedAtOnce) {
+            let part = imports[start..<min(start + Self.changedAtOnce, imports.count)]
+            // As with Google, functions learn of users who sign up, not of those who are moved.
+            let refused = try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
+                try part.indices.compactMap { index -> JSONValue? in
+                    do {
+                        try part[index].get().store(overwriting: overwrites, in: transaction)
+                        return nil
+                    } catch let problem as ImportProblem {
+                        return ["index": .integer(Int64(index)), "message": .string(problem.message)]
+                    }
                 }
             }
+            errors += refused
         }
         var answer: JSONObject = ["kind": "identitytoolkit#UploadAccountResponse"]
         if !errors.isEmpty { answer["error"] = .array(errors) }

@@ -1,0 +1,71 @@
+import CommitPipeline
+import DocumentModel
+import StrictJSON
+import Testing
+import UserStore
+
+@testable import IdentityProvider
+
+/// What admins do with many users in one request.
+@Suite struct BatchTests {
+    private static let count = 3 * IdentityToolkit.changedAtOnce
+
+    private struct VersionRead: SnapshotJob {
+        let completion: @Sendable (Int64) -> Void
+
+        func run(on snapshot: Snapshot) { completion(snapshot.version) }
+        func fail(_ error: DocumentError) { completion(.min) }
+    }
+
+    /// The version of what is stored. The clock of these tests stands still, so that each commit has the next one.
+    private func version(_ host: SignInHost) async -> Int64 {
+        await withCheckedContinuation { continuation in
+            host.pipeline.read(VersionRead { continuation.resume(returning: $0) })
+        }
+    }
+
+    private func names(_ count: Int) -> String {
+        "[" + (0..<count).map { #""u\#($0)""# }.joined(separator: ",") + "]"
+    }
+
+    private func insert(_ count: Int, in users: UserStore) async throws {
+        try await users.commit { transaction in
+            for n in 0..<count {
+                var user = UserRecord(uid: "u\(n)", createdAt: 0)
+                user.isDisabled = n != count - 1
+                try transaction.insert(user)
+            }
+        }
+    }
+
+    /// In one commit, all others would wait until all users are deleted.
+    @Test func manyUsersAreDeletedInSeveralCommits() async throws {
+        try await SignInHost.serving { host in
+            try await insert(Self.count, in: host.users)
+            let before = await version(host)
+            let answer = try await host.admin("batchDelete", #"{"localIds":\#(names(Self.count + 1))}"#)
+            #expect(await version(host) - before >= 3)
+            let errors = try answer.body["errors"]?.elements() ?? []
+            #expect(try errors.map { try $0["index"]?.integer() } == [Int64(Self.count - 1)])
+            #expect(try await host.users.read { try $0.userCount() } == 1)
+            let forced = try await host.admin("batchDelete", #"{"localIds":\#(names(Self.count)),"force":true}"#)
+            #expect(try forced.body.members().isEmpty)
+            #expect(try await host.users.read { try $0.userCount() } == 0)
+        }
+    }
+
+    @Test func manyUsersAreImportedInSeveralCommits() async throws {
+        try await SignInHost.serving { host in
+            try await insert(1, in: host.users)
+            let users = (0..<Self.count).map { n in
+                n == Self.count - 1 ? #"{"localId":"u\#(n)","email":"x"}"# : #"{"localId":"u\#(n)"}"#
+            }
+            let before = await version(host)
+            let answer = try await host.admin("batchCreate", #"{"users":[\#(users.joined(separator: ","))]}"#)
+            #expect(await version(host) - before >= 3)
+            let errors = try answer.body["error"]?.elements() ?? []
+            #expect(try errors.map { try $0["index"]?.integer() } == [0, Int64(Self.count - 1)])
+            #expect(try await host.users.read { try $0.userCount() } == Self.count - 1)
+        }
+    }
+}

@@ -3,6 +3,8 @@ import UserStore
 
 extension IdentityToolkit {
     private static let maxPhoneFailures = 5
+    /// The values of `operation`, at their numbers.
+    private static let phoneOperations = ["VERIFY_OP_UNSPECIFIED", "SIGN_UP_OR_IN", "REAUTH", "UPDATE", "LINK"]
     private static let unsupportedFirstFactor = IdentityToolkitError(
         "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
 
@@ -112,7 +114,8 @@ extension IdentityToolkit {
             try require(number != nil, "MISSING_PHONE_NUMBER")
         }
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
-        let newID = Secrets.id()
+        // A user who proves again who they are isn't to become another one.
+        let newID = call.fields.choice("operation", Self.phoneOperations) == "REAUTH" ? nil : Secrets.id()
         let result: SignInResult<NumberProof> = try await signIn(call, by: SignInMethod("phone")) { transaction in
             let verified: String
             if let proof {
@@ -131,8 +134,9 @@ extension IdentityToolkit {
                 try require(proof == nil, "PHONE_NUMBER_EXISTS")
                 return .other(NumberProof(text: insertProof(of: verified, in: transaction), number: verified))
             }
-            var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
+            let new = newID.map { UserRecord(uid: $0, createdAt: transaction.milliseconds) }
             // The code is used up.
+            guard var user = linked ?? known ?? new else { return .failure(.userNotFound) }
             guard user.secondFactors.isEmpty else { return .failure(Self.unsupportedFirstFactor) }
             try require(!user.isDisabled, "USER_DISABLED")
             user.phoneNumber = verified

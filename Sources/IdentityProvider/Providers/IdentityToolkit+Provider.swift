@@ -24,7 +24,8 @@ extension IdentityToolkit {
             profile.claims, assertion.idToken, assertion.accessToken
         )
         (method.refreshToken, method.expiresIn) = (assertion.refreshToken, assertion.expiresIn)
-        let newID = Secrets.id()
+        // A user who proves again who they are isn't to become another one.
+        let newID = call.fields.flag("autoCreate") == false ? nil : Secrets.id()
         let result: SignInResult<UserRecord>
         do {
             result = try await signIn(call, by: method) { transaction in
@@ -73,9 +74,10 @@ extension IdentityToolkit {
         var message: String
     }
 
+    /// - Parameter newID: the uid of a user to create; nil to create none.
     /// - Returns: the user who has the address, if the provider hasn't verified it: the client has to confirm.
     private func propose(
-        _ profile: ProviderProfile, of provider: String, _ caller: Caller?, _ newID: String,
+        _ profile: ProviderProfile, of provider: String, _ caller: Caller?, _ newID: String?,
         in transaction: UserTransaction
     ) throws -> SignInProposal<UserRecord> {
         let settings = try settings(transaction)
@@ -102,6 +104,8 @@ extension IdentityToolkit {
             user.isEmailVerified = true
             return try signIn(user)
         }
+        // Not USER_NOT_FOUND, by which the web SDK would take the session for ended, and sign its user out.
+        let newID = try require(newID, "EMAIL_NOT_FOUND : No user has this account at the provider.")
         var user = UserRecord(uid: newID, createdAt: transaction.milliseconds)
         user.displayName = profile.displayName
         user.photoURL = profile.photoURL

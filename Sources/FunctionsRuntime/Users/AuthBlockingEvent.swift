@@ -212,7 +212,7 @@ struct BlockingPayload: Decodable, Sendable {
         emailType = try values.decodeIfPresent(String.self, forKey: .emailType)
         signInMethod = try values.decodeIfPresent(String.self, forKey: .signInMethod)
         secondFactor = try values.decodeIfPresent(String.self, forKey: .secondFactor)
-        profile = try values.decodeIfPresent(JSONValue.self, forKey: .profile)
+        profile = try values.decodeIfPresent(JSONValue.self, forKey: .profile).map(Self.parsed)
         idToken = try values.decodeIfPresent(String.self, forKey: .idToken)
         accessToken = try values.decodeIfPresent(String.self, forKey: .accessToken)
         if let record = try values.decodeIfPresent(BlockingUser.self, forKey: .user) {
@@ -220,6 +220,12 @@ struct BlockingPayload: Decodable, Sendable {
         } else {
             user = UserRecord(uid: "", email: try values.decodeIfPresent(String.self, forKey: .email))
         }
+    }
+
+    /// Google's tokens have the profile as JSON in a text.
+    private static func parsed(_ value: JSONValue) -> JSONValue {
+        guard case .string(let text) = value else { return value }
+        return (try? JSONValue(parsing: Array(text.utf8))) ?? value
     }
 }
 

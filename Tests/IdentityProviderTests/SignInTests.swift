@@ -255,6 +255,21 @@ import UserStore
         }
     }
 
+    /// The Admin SDK needs no ids for second factors that it adds.
+    @Test func anAdminAddsASecondFactorWithoutAnID() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let factors = #"[{"mfaEnrollmentId":"own","phoneInfo":"+441234567"},{"phoneInfo":"+4915112345678"}]"#
+            let changed = try await host.admin(
+                "update", #"{"localId":"\#(user.uid)","mfa":{"enrollments":\#(factors)}}"#)
+            #expect(changed.status == 200)
+            let known = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(known.secondFactors.map(\.phoneNumber) == ["+441234567", "+4915112345678"])
+            #expect(known.secondFactors.first?.id == "own")
+            #expect(known.secondFactors.last?.id.utf8.count == 28)
+        }
+    }
+
     @Test func helperDeletesAllUsersOfItsProject() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

@@ -97,7 +97,7 @@ struct AccountChange: Sendable {
         if let validSince { user.validSince = validSince }
         if let factors = fields.message("mfa") {
             user.secondFactors = try SecondFactor.list(
-                factors.messages("enrollments"), at: transaction.milliseconds, makesIDs: false)
+                factors.messages("enrollments"), at: transaction.milliseconds)
         }
     }
 }

@@ -119,7 +119,7 @@ extension IdentityToolkit {
             if let number { user.phoneNumber = number }
             user.isDisabled = fields.flag("disabled") ?? false
             user.secondFactors += try SecondFactor.list(
-                fields.messages("mfaInfo"), at: transaction.milliseconds, makesIDs: true)
+                fields.messages("mfaInfo"), at: transaction.milliseconds)
             if let password { try setPassword(password, of: &user, in: transaction) }
             if caller == nil { try transaction.insert(user) } else { try transaction.update(user) }
             return user

@@ -110,7 +110,7 @@ struct ImportedUser: Sendable {
         if !factors.isEmpty {
             try require(user.email != nil, "Second factor account requires email to be presented.")
             try require(user.isEmailVerified, "Second factor account requires email to be verified.")
-            user.secondFactors = try SecondFactor.list(factors, at: now * 1000, makesIDs: true)
+            user.secondFactors = try SecondFactor.list(factors, at: now * 1000)
         }
         return user
     }

@@ -289,10 +289,8 @@ extension SecondFactor {
         }
     }
 
-    /// The phones that an admin enrolls.
-    static func list(
-        _ given: [SignInRequest], at now: Int64, makesIDs: Bool
-    ) throws(IdentityToolkitError) -> [SecondFactor] {
+    /// The phones that an admin enrolls. Those without an id get one.
+    static func list(_ given: [SignInRequest], at now: Int64) throws(IdentityToolkitError) -> [SecondFactor] {
         var factors: [SecondFactor] = []
         for fields in given {
             let kind: SecondFactor.Kind
@@ -310,9 +308,7 @@ extension SecondFactor {
                 guard !factors.contains(where: { $0.phoneNumber == number }) else { continue }
                 kind = .phone(number)
             }
-            let id = try require(
-                fields["mfaEnrollmentId"] ?? (makesIDs ? Secrets.id() : nil),
-                "INVALID_MFA_ENROLLMENT_ID : mfaEnrollmentId must be defined.")
+            let id = fields["mfaEnrollmentId"] ?? Secrets.id()
             try require(!factors.contains { $0.id == id }, "DUPLICATE_MFA_ENROLLMENT_ID")
             let enrolledAt = fields["enrolledAt"].flatMap { Timestamp(rfc3339: $0) }
             factors.append(

@@ -356,6 +356,21 @@ import UserStore
         }
     }
 
+    /// The clock of an admin may be fast, or count milliseconds.
+    @Test(arguments: ["\(TestIssuer.start + 300)", "\(TestIssuer.start)000"])
+    func aRevocationRefusesNoSignInAfterIt(time: String) async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let revoked = try await host.admin("update", #"{"localId":"\#(user.uid)","validSince":"\#(time)"}"#)
+            #expect(revoked.status == 200)
+            #expect(try await host.refresh(user.refreshToken).body.errorMessage == "TOKEN_EXPIRED")
+            let later = try await host.signIn("ada@example.com", "right-one")
+            let token = try #require(later.body["idToken"]?.text)
+            #expect(try await host.account("lookup", #"{"idToken":"\#(token)"}"#).status == 200)
+            #expect(try await host.refresh(try #require(later.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
     // MARK: Requests
 
     @Test func oneOfManySignUpsOfAnAddressWins() async throws {

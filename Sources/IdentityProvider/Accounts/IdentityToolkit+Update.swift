@@ -62,7 +62,8 @@ extension IdentityToolkit {
         let isRevoked = change.validSince.map { $0 >= transaction.seconds - Self.revocationDelay } ?? false
         if isRevoked || change.email != nil && user.email != old.email {
             try endSignIns(of: &user, in: transaction)
-            if let time = change.validSince { user.validSince = time }
+            // A later time, of a clock that is fast or in another unit, would refuse tokens of sign-ins that begin now.
+            if let time = change.validSince { user.validSince = min(time, transaction.seconds) }
         }
         return user
     }

@@ -142,6 +142,40 @@ import UserStore
         }
     }
 
+    /// Counts what it is asked before mails.
+    private final class MailFunction: BlockingFunctions {
+        let asked = Atomic(0)
+
+        func has(_ moment: BlockingMoment) -> Bool { moment == .beforeSendEmail }
+
+        func run(_ moment: BlockingMoment, _ event: JSONObject) async throws(BlockingRefusal) -> JSONValue? {
+            asked.add(1, ordering: .relaxed)
+            return nil
+        }
+    }
+
+    /// No mail is sent to an address that no user has, so that these aren't limited as messages.
+    @Test func oneClientRunsTheFunctionBeforeMailsAFewTimes() async throws {
+        let function = MailFunction()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAddress = 2
+        try await Host.serving(
+            policy: .production, configuration: configuration, blocking: function,
+            delivery: MessageDelivery(mail: ScriptedDelivery())
+        ) { host in
+            func ask(_ n: Int, from address: String? = nil) async throws -> String? {
+                try await host.account(
+                    "sendOobCode", #"{"requestType":"PASSWORD_RESET","email":"u\#(n)@example.com"}"#, from: address
+                ).body.errorMessage
+            }
+            for n in 0..<2 { #expect(try await ask(n) == "EMAIL_NOT_FOUND") }
+            #expect(try await ask(2) == IdentityToolkitError.tooManyAttempts.message)
+            #expect(function.asked.load(ordering: .relaxed) == 2)
+            #expect(try await ask(2, from: "192.0.2.2") == "EMAIL_NOT_FOUND")
+            #expect(function.asked.load(ordering: .relaxed) == 3)
+        }
+    }
+
     @Test func ordinaryChangesAskNoFunction() async throws {
         let functions = Functions()
         try await Host.serving(blocking: functions) { host in

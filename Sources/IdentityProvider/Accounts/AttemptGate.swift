@@ -40,6 +40,11 @@ final class AttemptGate: Sendable {
         perAddress.map { Subject(name: "messages " + address, allowance: $0) }
     }
 
+    /// Requests for mails about which a function was asked, whether or not a mail was sent then; nil in development.
+    func subject(askingFrom address: String) -> Subject? {
+        perAddress.map { Subject(name: "asking " + address, allowance: $0) }
+    }
+
     /// Tokens and codes of identity providers that a client presents; nil in development.
     func subject(assertionsFrom address: String) -> Subject? {
         perAddress.map { Subject(name: "assertions " + address, allowance: $0) }

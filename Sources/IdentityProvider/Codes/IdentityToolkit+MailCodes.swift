@@ -99,6 +99,12 @@ extension IdentityToolkit {
     /// A function may refuse mails that anyone can ask for.
     private func askBeforeMail(_ kind: MailAction.Kind, _ email: String?, _ call: SignInCall) async throws {
         guard kind == .passwordReset || kind == .emailSignIn, blocking.has(.beforeSendEmail), let email else { return }
+        if !call.isAdmin, let asking = attempts.subject(askingFrom: call.origin.address) {
+            try await users.commit { transaction in
+                try attempts.check(asking, in: transaction, now: transaction.seconds)
+                try attempts.fail([asking], in: transaction)
+            }
+        }
         var event = blockingEvent(.beforeSendEmail, nil, nil, call)
         event["email"] = .string(email.lowercased())
         event["email_type"] = kind == .passwordReset ? "PASSWORD_RESET" : "EMAIL_SIGN_IN"

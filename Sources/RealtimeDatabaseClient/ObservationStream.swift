@@ -14,7 +14,7 @@ struct ObservationStream: Sendable {
     /// Reads the value of a query that REST can't say exactly. The stream then only shows that something has changed.
     let reread: (@Sendable () async throws(DocumentError) -> [UInt8])?
 
-    /// How often it is opened without receiving an event before the observation fails.
+    /// How often it is opened without handing anything on before the observation fails.
     private static let maxFailures = 8
 
     private enum Ending {
@@ -26,9 +26,9 @@ struct ObservationStream: Sendable {
     func run() async {
         var failures = 0
         while !Task.isCancelled {
-            let (ending, hasReceived) = await receive()
+            let (ending, hasProgress) = await receive()
             guard !Task.isCancelled else { return }
-            failures = hasReceived ? 1 : failures + 1
+            failures = hasProgress ? 1 : failures + 1
             switch ending {
             case .failed(let error): return observation.fail(error)
             case .again(let error) where failures >= Self.maxFailures: return observation.fail(error)
@@ -38,7 +38,10 @@ struct ObservationStream: Sendable {
     }
 
     /// Receives one stream, up to its end.
-    private func receive() async -> (ending: Ending, hasReceived: Bool) {
+    ///
+    /// - Returns: Also whether the stream has brought the observation on: by an event, or if the query is read at each
+    ///   change, by a value that was read. A service that sends events and answers no reads is given up.
+    private func receive() async -> (ending: Ending, hasProgress: Bool) {
         let intake = EventIntake(observation)
         defer { intake.close() }
         let (pieces, feed) = AsyncStream.makeStream(of: [UInt8].self)
@@ -51,14 +54,14 @@ struct ObservationStream: Sendable {
             }
         }()
         var parser = EventStreamParser()
-        var hasReceived = false
+        var hasProgress = false
         for await piece in pieces {
             let events = parser.append(piece)
             guard !events.isEmpty else { continue }
-            hasReceived = true
-            if let ending = await handle(events, intake) { return (ending, true) }
+            if reread == nil { hasProgress = true }
+            if let ending = await handle(events, intake, &hasProgress) { return (ending, hasProgress) }
         }
-        return (Self.ending(of: await outcome, service), hasReceived)
+        return (Self.ending(of: await outcome, service), hasProgress)
     }
 
     private static func ending(
@@ -76,7 +79,9 @@ struct ObservationStream: Sendable {
     }
 
     /// - Returns: nil if the stream goes on.
-    private func handle(_ events: [EventStreamParser.Event], _ intake: EventIntake) async -> Ending? {
+    private func handle(
+        _ events: [EventStreamParser.Event], _ intake: EventIntake, _ hasProgress: inout Bool
+    ) async -> Ending? {
         var hasChanged = false
         for event in events {
             switch event.name {
@@ -100,6 +105,7 @@ struct ObservationStream: Sendable {
         guard hasChanged, let reread else { return nil }
         do throws(DocumentError) {
             intake.handOn([ReferenceChange.Setting("", try await reread())], ofBytes: 0)
+            hasProgress = true
             return nil
         } catch {
             return error.code == .unavailable ? .again(error) : .failed(error)

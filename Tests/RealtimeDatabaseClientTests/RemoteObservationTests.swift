@@ -13,6 +13,8 @@ import WorkerProtocol
         event("put", #"{"path":"\#(path)","data":\#(data)}"#)
     }
 
+    private static let rangeThatRESTHasNot = #"{"i":".value","sp":1,"sn":"[MAX_NAME]","l":1,"vf":"l"}"#
+
     private func observe(
         _ databases: RemoteDatabases, query: String? = nil, owner: UInt64 = 1
     ) async throws -> DatabaseRequest {
@@ -132,11 +134,38 @@ import WorkerProtocol
         ])
         let script = ScriptedDatabase([.json(#"{"a":1,"b":2}"#), .json(#"{"a":1,"b":3}"#)])
         let databases = try RemoteDatabases.scripted(script, streams: streams)
-        let next = try await observe(databases, query: #"{"i":".value","sp":1,"sn":"[MAX_NAME]","l":1,"vf":"l"}"#)
+        let next = try await observe(databases, query: Self.rangeThatRESTHasNot)
         #expect(try await changes(databases, next, 2) == [#"={"b":2}"#, #"={"b":3}"#])
         let range = "https://demo.firebaseio.com/a.json?format=export&orderBy=%22%24value%22&startAt=1"
         #expect(streams.addresses == [range, range])
         #expect(script.addresses == [range + "&limitToFirst=2", range + "&limitToFirst=2"])
+        databases.release(owner: 1)
+    }
+
+    /// The stream's events alone don't count: otherwise it would be opened again forever.
+    @Test func aQueryThatCanNotBeReadIsGivenUp() async throws {
+        let attempts = 8
+        let streams = ScriptedDatabase(
+            Array(repeating: .stream([Self.put(#"{"a":1}"#)], staysOpen: false), count: attempts))
+        // Each time it is attempted thrice.
+        let script = ScriptedDatabase(Array(repeating: .failure(.notSent), count: 3 * attempts))
+        let databases = try RemoteDatabases.scripted(script, streams: streams)
+        let next = try await observe(databases, query: Self.rangeThatRESTHasNot)
+        #expect(await failure { () throws(DocumentError) in try await databases.send(next) }?.code == .unavailable)
+        #expect(streams.isDone)
+        #expect(script.isDone)
+    }
+
+    /// What was read in between begins the count again.
+    @Test func aQueryThatIsReadNowAndThenGoesOn() async throws {
+        let streams = ScriptedDatabase(
+            Array(repeating: .stream([Self.put(#"{"a":1}"#)], staysOpen: false), count: 13)
+                + [.stream([Self.put(#"{"a":1}"#)], staysOpen: true)])
+        let failing = Array(repeating: ScriptedDatabase.Step.failure(.notSent), count: 3 * 6)
+        let script = ScriptedDatabase(failing + [.json(#"{"b":2}"#)] + failing + [.json(#"{"b":3}"#)])
+        let databases = try RemoteDatabases.scripted(script, streams: streams)
+        let next = try await observe(databases, query: Self.rangeThatRESTHasNot)
+        #expect(try await changes(databases, next, 2) == [#"={"b":2}"#, #"={"b":3}"#])
         databases.release(owner: 1)
     }
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import FunctionsRuntime
+import Synchronization
 import WorkerProtocol
 
 /// Sends document operations to a store in the same process.
@@ -25,7 +26,7 @@ struct StoreTransport: DocumentTransport {
         }
         var context = context
         if let run { context.completion = run.completionKey(for: request) }
-        let response = await request.perform(on: backends, in: context)
+        let response = await perform(request, in: context)
         run?.note(response)
         switch response {
         case .failed(let error): throw error
@@ -34,5 +35,56 @@ struct StoreTransport: DocumentTransport {
             throw .keyReused
         default: return response
         }
+    }
+
+    /// As in a worker: a wait for something that may never happen ends with its task.
+    private func perform(_ request: DocumentRequest, in context: OperationContext) async -> DocumentResponse {
+        guard case .database(let operation) = request, operation.operation.purpose == .wait else {
+            return await request.perform(on: backends, in: context)
+        }
+        let answer = WaitedAnswer()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                answer.wait(continuation)
+                request.perform(on: backends, in: context) { answer.end($0) }
+            }
+        } onCancel: {
+            answer.end(.failed(DocumentError(.cancelled, "the task that waited was cancelled")))
+        }
+    }
+}
+
+/// The answer to an operation that waits, or why it isn't waited for any more. The first one counts.
+private final class WaitedAnswer: Sendable {
+    private enum State {
+        case open
+        case waiting(CheckedContinuation<DocumentResponse, Never>)
+        case ended(DocumentResponse)
+    }
+
+    private let state = Mutex(State.open)
+
+    func wait(_ continuation: CheckedContinuation<DocumentResponse, Never>) {
+        let response = state.withLock { state -> DocumentResponse? in
+            if case .ended(let response) = state { return response }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let response { continuation.resume(returning: response) }
+    }
+
+    func end(_ response: DocumentResponse) {
+        let continuation = state.withLock { state -> CheckedContinuation<DocumentResponse, Never>? in
+            switch state {
+            case .open:
+                state = .ended(response)
+                return nil
+            case .waiting(let continuation):
+                state = .ended(response)
+                return continuation
+            case .ended: return nil
+            }
+        }
+        continuation?.resume(returning: response)
     }
 }

@@ -45,6 +45,10 @@ private struct Chat: FunctionBundle {
             }
             return result.committed
         }
+        onCall("follow") { (request: CallableRequest<NoData>) in
+            for try await _ in request.database.reference(withPath: "room").observe(.value) {}
+            return "over"
+        }
     }
 }
 
@@ -223,6 +227,34 @@ struct DatabaseTests {
         }
         #expect(try await removed.next()?.value == 3)
         changes.cancel()
+    }
+
+    @Test(.endsHangs) func anObservationEndsWithItsInvocation() async throws {
+        let tester = try FunctionsTester(Chat())
+        let call = Task { try await tester.call("follow", returning: String.self) }
+        try await tester.waitUntilRunning("follow")
+        try await tester.advance(by: .seconds(60))
+        let late = await #expect(throws: HttpsError.self) { try await call.value }
+        #expect(late?.code == .deadlineExceeded)
+        let other = Task { try await tester.call("follow", returning: String.self) }
+        try await tester.waitUntilRunning("follow")
+        // As a client that disconnects.
+        other.cancel()
+        #expect(try await other.value == "over")
+    }
+
+    @Test(.endsHangs) func anObservationEndsWithItsTask() async throws {
+        let tester = try FunctionsTester(Chat())
+        let all = [tester.database.reference(), try tester.database(as: .nobody).reference()]
+        for reference in all {
+            let (seen, see) = AsyncStream.makeStream(of: Void.self)
+            let follow = Task {
+                for try await _ in reference.observe(.value) { see.yield() }
+            }
+            for await _ in seen { break }
+            follow.cancel()
+            try await follow.value
+        }
     }
 
     // MARK: Clients

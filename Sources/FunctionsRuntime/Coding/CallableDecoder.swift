@@ -3,7 +3,8 @@ import StrictJSON
 /// Decodes a callable's `data` as the author's type.
 ///
 /// The client SDKs' wrapped 64-bit integers are decoded as integers at any level. Any numeric type accepts any number
-/// that it can represent exactly. `Date` and `Timestamp` are RFC 3339 strings, `Data` is base64.
+/// that it can represent exactly. `Date` and `Timestamp` are RFC 3339 strings, `Data` is base64, and a `Decimal` is a
+/// number.
 package struct CallableDecoder: Sendable {
     private let context: DecodingContext
     private let root: String?

@@ -2,7 +2,8 @@ import StrictJSON
 
 /// Encodes a callable's result, a chunk or an error's details as JSON.
 ///
-/// `Date` and `Timestamp` become RFC 3339 strings, `Data` becomes base64, and a `URL` its string.
+/// `Date` and `Timestamp` become RFC 3339 strings, `Data` becomes base64, and a `URL` its string. A `Decimal` becomes a
+/// number: an integer, or the nearest double.
 package struct CallableEncoder: Sendable {
     private let root: String
     private let wrapsIntegers: Bool

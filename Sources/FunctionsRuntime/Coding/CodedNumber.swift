@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A number in a tree.
 enum CodedNumber {
     case integer(Int64)
@@ -21,6 +27,20 @@ enum CodedNumber {
         case .double(let value): value
         }
     }
+
+    /// The decimal number with the number's own digits, 0.1 for 0.1; nil if a `Decimal` can't hold it.
+    var decimal: Decimal? {
+        switch self {
+        case .integer(let value): Decimal(value)
+        case .unsigned(let value): Decimal(value)
+        case .double(let value): Decimal(string: "\(value)")
+        }
+    }
+}
+
+extension Decimal {
+    /// The double with these digits, or the nearest one.
+    var nearestDouble: Double { Double("\(self)") ?? .nan }
 }
 
 enum NativeDecoding<T> {
@@ -35,6 +55,12 @@ enum NativeDecoding<T> {
         guard let found else { return .mismatch(expected: expected) }
         guard let value = found as? T else { return .foreign }
         return .value(value)
+    }
+
+    /// A `Decimal`, which is a number in both trees.
+    static func decimal(_ number: CodedNumber?) -> NativeDecoding<T> {
+        guard let number else { return .mismatch(expected: "a number") }
+        return .required(number.decimal, "a number that a Decimal can hold")
     }
 }
 

@@ -23,6 +23,7 @@ extension FieldValue {
             return .field(reference.fieldValue)
         }
         if T.self == URL.self, let url = value as? URL { return .json(.string(url.absoluteString)) }
+        if T.self == Decimal.self, let number = value as? Decimal { return .field(number.fieldValue) }
         return .foreign
     }
 

@@ -23,6 +23,9 @@ extension JSONValue {
         }
         if T.self == Data.self, let data = value as? Data { return .json(.string(Base64.encode(data))) }
         if T.self == URL.self, let url = value as? URL { return .json(.string(url.absoluteString)) }
+        if T.self == Decimal.self, let number = value as? Decimal {
+            return .json(Int64("\(number)").map { .integer($0) } ?? .double(number.nearestDouble))
+        }
         return .foreign
     }
 }

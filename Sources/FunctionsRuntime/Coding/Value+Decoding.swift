@@ -57,6 +57,7 @@ extension Value {
             guard case .string(let text) = self else { return .mismatch(expected: "a URL") }
             return .required(URL(string: text), "a URL")
         }
+        if type == Decimal.self { return .decimal(codedNumber) }
         if type == JSONValue.self { return .required(JSONValue(self), "JSON") }
         return .foreign
     }

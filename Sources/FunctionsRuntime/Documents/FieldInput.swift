@@ -118,6 +118,11 @@ extension Float: FieldInput {
     public var fieldValue: FieldValue { FieldValue(.double(Double(self))) }
 }
 
+extension Decimal: FieldInput {
+    /// As a double, or the nearest one.
+    public var fieldValue: FieldValue { FieldValue(.double(nearestDouble)) }
+}
+
 extension String: FieldInput {
     public var fieldValue: FieldValue { FieldValue(.string(self)) }
 }

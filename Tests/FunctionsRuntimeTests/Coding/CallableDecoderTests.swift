@@ -132,6 +132,18 @@ import Testing
         #expect(explanation(URL.self, "5") == "data: expected a URL, found an integer")
     }
 
+    /// As Firebase's SDKs for iOS send them.
+    @Test func decimalsAreNumbers() throws {
+        let texts = ["12.5", "0.1", "-3", "18446744073709551615", "1e21"]
+        let numbers = try texts.map { try #require(Decimal(string: $0)) }
+        #expect(try decode([Decimal].self, "[\(texts.joined(separator: ","))]") == numbers)
+        #expect(try decode([Decimal?].self, "[null,1.0]") == [nil, 1])
+        #expect(explanation([Decimal].self, #"["5"]"#) == "data[0]: expected a number, found a string")
+        #expect(
+            explanation([Decimal].self, "[1e300]")
+                == "data[0]: expected a number that a Decimal can hold, found a number")
+    }
+
     @Test func dictionariesHaveKeysOfOtherTypesAsInFoundation() throws {
         #expect(try decode([Int: String].self, #"{"1":"a","2":"b"}"#) == [1: "a", 2: "b"])
         #expect(try decode([[Int]: Int].self, "[[1],2,[3],4]") == [[1]: 2, [3]: 4])

@@ -83,6 +83,14 @@ import Testing
         #expect(try encode(Date(timeIntervalSince1970: seconds)) == "\"\(text)\"")
     }
 
+    @Test func decimalIsANumber() throws {
+        let numbers = try ["0.1", "12.50", "5", "-9007199254740991", "0.30000000000000000004"].map {
+            try #require(Decimal(string: $0))
+        }
+        #expect(try encode(numbers) == "[0.1,12.5,5,-9007199254740991,0.3]")
+        #expect(throws: EncodingError.self) { try encode(Decimal.nan) }
+    }
+
     @Test func floatKeepsItsOwnDigits() throws {
         #expect(try encode([Float(0.1), 2]) == "[0.1,2]")
     }

@@ -123,6 +123,29 @@ import Testing
         #expect(throws: DecodingError.self) { try decode(Int.self, .string("3")) }
     }
 
+    @Test func decimalsAreDoubles() async throws {
+        struct Item: Codable, Equatable {
+            var price: Decimal
+            var discounts: [String: Decimal] = ["summer": 2]
+            var old: Decimal?
+        }
+        let item = Item(price: try #require(Decimal(string: "19.99")))
+        let fields = try await self.fields(item)
+        #expect(fields == ["price": .double(19.99), "discounts": .map(["summer": .double(2)])])
+        #expect(try DocumentDecoder().decode(Item.self, from: fields) == item)
+        let whole = try DocumentDecoder().decode(Item.self, from: ["price": 20, "discounts": .map([:]), "old": .null])
+        #expect(whole == Item(price: 20, discounts: [:]))
+        // In a literal and in a query, too.
+        let transport = ScriptedTransport([.committed(1)])
+        try await Firestore(transport: transport).document("a/b").updateData(["price": item.price])
+        let changed = Write.Operation.update(["price": .double(19.99)], mask: [try FieldPath("price")])
+        let expected = Write(path: try DocumentPath("a/b"), operation: changed, precondition: .exists(true))
+        #expect(transport.requests == [.commit([expected], transaction: nil, completing: nil)])
+        let query = Firestore(transport: transport).collection("items").whereField("price", isLessThan: item.price)
+        let filter = DocumentModel.Query.Filter.field(try FieldPath("price"), .lessThan, .double(19.99))
+        #expect(try query.resolved().model.filter == filter)
+    }
+
     @Test func errorNamesDocumentAndField() throws {
         struct Line: Decodable { var quantity: Int }
         struct Order: Decodable { var lines: [Line] }

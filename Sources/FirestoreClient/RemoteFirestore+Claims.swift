@@ -34,7 +34,7 @@ extension RemoteFirestore: CompletionKeeper {
                 } else {
                     Write(path: try RemoteCompletion.path(of: key), operation: .delete)
                 }
-            _ = try await self.commit([write], transaction: nil)
+            _ = try await self.commitAlone([write])
         }
     }
 
@@ -53,7 +53,7 @@ extension RemoteFirestore: CompletionKeeper {
         }
         do throws(DocumentError) {
             let write = try RemoteCompletion.write(nil, for: key, precondition, at: now())
-            _ = try await commit([write], transaction: nil)
+            _ = try await commitAlone([write])
         } catch {
             // Another instance has begun it meanwhile, or this commit's response was lost.
             guard error.code != .alreadyExists, error.code != .failedPrecondition else { throw .outcomeUnknown }

@@ -93,7 +93,7 @@ extension RemoteFirestore {
             guard answer == nil || context.completion == nil else {
                 throw DocumentError(.internal, "a function whose call has a key commits outside of its transaction")
             }
-            return .committed(try await commit(writes, transaction: nil))
+            return .committed(try await commitAlone(writes))
         }
         let entry = try transactions.withLock { table throws(DocumentError) in
             try table.beginEnding(id, owner: context.owner)
@@ -119,9 +119,26 @@ extension RemoteFirestore {
         }
     }
 
+    /// Commits writes outside of a transaction. Cloud Firestore refuses them with `aborted` while many others write the
+    /// same documents. They haven't happened then, so they are sent again, as Google's libraries do.
+    func commitAlone(_ writes: [Write]) async throws(DocumentError) -> CommitResult {
+        var failures = 0
+        while true {
+            do throws(DocumentError) {
+                return try await commit(writes, transaction: nil)
+            } catch {
+                failures += 1
+                guard error.code == .aborted, failures < Self.maxCommits else { throw error }
+            }
+            await service.wait(afterFailures: failures)
+        }
+    }
+
+    private static let maxCommits = 5
+
     /// Commits once: if the response is lost, it is unknown whether the commit succeeded, so it isn't sent again. A
     /// function whose call has a key finds out when it rolls back.
-    func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
+    private func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
         var body = JSONWriter()
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }

@@ -121,6 +121,19 @@ struct FirestoreServiceTests {
         }
     }
 
+    @Test func aCommitThatLosesToOthersIsSentAgain() async throws {
+        let lost = Step(":commit", status: 409, #"{"error":{"code":409,"message":"lost","status":"ABORTED"}}"#)
+        let sent = try await commit([
+            lost, lost, Step(":commit", #"{"writeResults":[{}],"commitTime":"1970-01-01T00:00:01Z"}"#),
+        ])
+        guard case .success(.committed) = sent else {
+            Issue.record("\(sent)")
+            return
+        }
+        #expect(
+            try await commit(Array(repeating: lost, count: 5)) == .failure(DocumentError(.aborted, "lost")))
+    }
+
     @Test func aRefusedTokenIsReplacedOnce() async throws {
         let refusal = #"{"error":{"code":401,"message":"expired","status":"UNAUTHENTICATED"}}"#
         let (response, pauses) = await query(

@@ -164,6 +164,35 @@ import Testing
         #expect(try await other.getDocument().data() == ["a": .integer(1)])
     }
 
+    @Test func mergeFieldsNamesWhatAValueChanges() async throws {
+        let firestore = tester.firestore
+        let stored = Item(name: "lamp", size: .small)
+        let changed = Item(name: "chair", link: URL(string: "https://shop.example/"))
+        let all = ["a", "b", "c", "d"].map { firestore.document("things/\($0)") }
+        for document in all { try await document.setData(from: stored) }
+        try await all[0].setData(from: changed, mergeFields: ["link"])
+        let batch = firestore.batch()
+        try batch.setData(from: changed, forDocument: all[1], mergeFields: [FieldPath(["link"])])
+        try await batch.commit()
+        try await firestore.runTransaction { transaction in
+            try transaction.setData(from: changed, forDocument: all[2], mergeFields: ["link"])
+        }
+        let writer = firestore.bulkWriter()
+        try await writer.setData(from: changed, forDocument: all[3], mergeFields: ["link"])
+        try await writer.create(from: changed, forDocument: firestore.document("things/e"))
+        #expect(await writer.close().isEmpty)
+        for document in all {
+            let item = try await document.getDocument(as: Item.self).data
+            #expect(item == Item(name: "lamp", size: .small, link: changed.link))
+        }
+        #expect(try await firestore.document("things/e").getDocument(as: Item.self).data == changed)
+        // A nil isn't encoded.
+        let missing = await #expect(throws: DocumentError.self) {
+            try await all[0].setData(from: changed, mergeFields: ["size"])
+        }
+        #expect(missing?.message == "mergeFields names size, which the data doesn't have")
+    }
+
     @Test func outerSlashesDontMatter() async throws {
         let firestore = tester.firestore
         #expect(firestore.document("/things/t/") == document)

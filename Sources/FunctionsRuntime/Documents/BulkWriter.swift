@@ -70,11 +70,31 @@ public actor BulkWriter {
         try await add(try .set(fields, at: reference, mergeFields: mergeFields), reference)
     }
 
+    /// Changes only the fields of an encoded value that `mergeFields` names by dotted paths, and keeps the document's
+    /// others.
+    nonisolated(nonsending) public func setData(
+        from value: some Encodable & Sendable, forDocument reference: DocumentReference,
+        mergeFields: [any FieldPathConvertible]
+    ) async throws {
+        let fields = try DocumentEncoder().encode(value)
+        let write = try Write.set(fields, at: reference, mergeFields: mergeFields)
+        try await add(write, reference)
+    }
+
     /// Creates the document; the write fails with `alreadyExists` if it exists.
     nonisolated(nonsending) public func create(
         _ fields: [String: Any?], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .create(fields, at: reference), reference)
+    }
+
+    /// Creates the document from an encoded value; the write fails with `alreadyExists` if it exists.
+    nonisolated(nonsending) public func create(
+        from value: some Encodable & Sendable, forDocument reference: DocumentReference
+    ) async throws {
+        let fields = try DocumentEncoder().encode(value)
+        let write = try Write.create(fields, at: reference)
+        try await add(write, reference)
     }
 
     /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist.

@@ -55,6 +55,17 @@ extension DocumentReference {
         try await commit(try .set(try DocumentEncoder().encode(value), at: self, merge: merge))
     }
 
+    /// Changes only the fields of an encoded value that `mergeFields` names by dotted paths, and keeps the document's
+    /// others. Creates the document if it doesn't exist.
+    ///
+    /// - Throws: `invalidArgument` if the value doesn't have one of the fields, such as a property that is nil.
+    @discardableResult
+    public func setData(
+        from value: some Encodable, mergeFields: [any FieldPathConvertible]
+    ) async throws -> Timestamp? {
+        try await setData(try DocumentEncoder().encode(value), mergeFields: mergeFields)
+    }
+
     /// Creates the document.
     ///
     /// - Throws: `alreadyExists` if it exists.

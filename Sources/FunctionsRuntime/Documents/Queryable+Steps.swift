@@ -78,3 +78,9 @@ extension String: FieldPathConvertible {
 extension FieldPath: FieldPathConvertible {
     public func fieldPath() throws(DocumentError) -> FieldPath { self }
 }
+
+extension FieldPath {
+    /// The path with these names, as in Firebase's SDKs. They are used unchanged, including dots.
+    /// - Precondition: There is at least one name.
+    public init(_ fieldNames: [String]) { self.init(segments: fieldNames) }
+}

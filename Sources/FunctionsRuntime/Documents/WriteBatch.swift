@@ -33,6 +33,15 @@ public final class WriteBatch: Sendable {
         try setData(try DocumentEncoder().encode(value), forDocument: reference, merge: merge)
     }
 
+    /// Changes only the fields of an encoded value that `mergeFields` names by dotted paths, and keeps the document's
+    /// others. Creates the document if it doesn't exist.
+    public func setData(
+        from value: some Encodable, forDocument reference: DocumentReference,
+        mergeFields: [any FieldPathConvertible]
+    ) throws {
+        try setData(try DocumentEncoder().encode(value), forDocument: reference, mergeFields: mergeFields)
+    }
+
     /// Creates the document; the commit fails with `alreadyExists` if it exists.
     public func create(
         _ fields: [String: Any?], forDocument reference: DocumentReference

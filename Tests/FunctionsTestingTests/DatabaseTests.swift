@@ -172,6 +172,45 @@ struct DatabaseTests {
         #expect(missing == nil)
     }
 
+    @Test(.endsHangs) func valuesMayBeVariablesOfDifferentTypes() async throws {
+        let tester = try FunctionsTester(Chat())
+        let (text, count, note) = ("Hello", 2, String?.none)
+        let room = tester.database.reference(withPath: "room")
+        try await room.setValue([
+            "text": text, "count": count, "sum": ServerValue.increment(1), "note": note, "tags": [text, 1],
+            "last": Message(text: text),
+        ])
+        #expect(
+            try await room.getData().value == [
+                "text": "Hello", "count": 2, "sum": 1, "tags": ["Hello", 1], "last": ["text": "Hello"],
+            ])
+        try await room.child("count").setValue(count + 1)
+        try await room.child("text").setValue(note)
+        try await room.updateChildValues(["last/text": text + "!", "last/sent": count, "tags": nil])
+        #expect(
+            try await room.getData().value == ["count": 3, "sum": 1, "last": ["text": "Hello!", "sent": 2]])
+        try await tester.firestore.runTransaction { transaction in
+            try transaction.database.setValue(["text": text, "count": count], at: room)
+            try transaction.database.updateChildValues(["last/text": text], at: room)
+            try transaction.database.setValue(count + 5, at: room.child("sum"))
+        }
+        #expect(
+            try await room.getData().value == ["text": "Hello", "count": 2, "sum": 7, "last": ["text": "Hello"]])
+    }
+
+    @Test(.endsHangs) func whatCantBeEncodedIsRefused() async throws {
+        final class Opaque: Sendable {}
+        let room = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        let opaque = await #expect(throws: DocumentError.self) { try await room.setValue(["a": Opaque()]) }
+        #expect(opaque == .invalidArgument("a: a Opaque isn't Encodable"))
+        let infinite = await #expect(throws: DocumentError.self) { try await room.setValue([Double.infinity]) }
+        #expect(infinite == .invalidArgument("value[0]: JSON has no number for inf"))
+        let large = await #expect(throws: DocumentError.self) {
+            try await room.updateChildValues(["a": UInt64.max, "b": 1])
+        }
+        #expect(large?.code == .invalidArgument)
+    }
+
     @Test(.endsHangs, arguments: ["a.b", "a/$x", "[", String(repeating: "k/", count: 40)])
     func aPathThatCantBeIsRefused(path: String) async throws {
         let reference = try FunctionsTester(Chat()).database.reference(withPath: path)

@@ -53,6 +53,25 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
         try await database.write(try set(value))
     }
 
+    /// Replaces what exists by an object of values of different types:
+    ///
+    ///     try await ref.setValue(["author": uid, "text": text, "sent": ServerValue.timestamp()])
+    ///
+    /// - Parameter members: Values that can be encoded, nil, and arrays and dictionaries of these.
+    /// - Throws: `invalidArgument` also for a value that can't be encoded.
+    @_disfavoredOverload
+    public func setValue(_ members: KeyValuePairs<String, Any?>) async throws(DocumentError) {
+        try await database.write(try set(try Self.object(members)))
+    }
+
+    /// Replaces what exists by a value of any type that can be encoded: `try await ref.setValue(count + 1)`.
+    ///
+    /// - Throws: `invalidArgument` also for a value that can't be encoded.
+    @_disfavoredOverload
+    public func setValue(_ value: some Encodable) async throws(DocumentError) {
+        try await database.write(try set(encoding: value))
+    }
+
     /// Replaces what exists, with a priority: a number or a string.
     public func setValue(_ value: JSONValue?, andPriority priority: JSONValue?) async throws(DocumentError) {
         try await database.write(try set(value.map { $0.withPriority(priority) }))
@@ -72,6 +91,14 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
         try await database.write(try update(values))
     }
 
+    /// Changes some children to values of different types, which can be encoded. Nil removes a child.
+    ///
+    /// - Throws: `invalidArgument` also for a value that can't be encoded.
+    @_disfavoredOverload
+    public func updateChildValues(_ values: KeyValuePairs<String, Any?>) async throws(DocumentError) {
+        try await database.write(try update(mixed: values))
+    }
+
     public func removeValue() async throws(DocumentError) { try await setValue(nil) }
 
     /// Changes the priority alone: a number or a string; nil removes it. Nothing happens if nothing exists.
@@ -88,6 +115,29 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     package func update(_ values: [String: JSONValue?]) throws(DocumentError) -> DatabaseRequest {
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value ?? .null) }
         return DatabaseRequest(.update, value: try Self.json(.object(JSONObject(members))), at: self)
+    }
+
+    func set(encoding value: some Encodable) throws(DocumentError) -> DatabaseRequest {
+        DatabaseRequest(.set, value: try Self.encoded { try Self.json(of: value) }, at: self)
+    }
+
+    func update(mixed values: KeyValuePairs<String, Any?>) throws(DocumentError) -> DatabaseRequest {
+        DatabaseRequest(.update, value: try Self.json(try Self.object(values)), at: self)
+    }
+
+    /// Values of different types as JSON.
+    static func object(_ members: KeyValuePairs<String, Any?>) throws(DocumentError) -> JSONValue {
+        try encoded { try MixedJSON.object(members) }
+    }
+
+    private static func encoded<Result>(_ encode: () throws -> Result) throws(DocumentError) -> Result {
+        do {
+            return try encode()
+        } catch let error as EncodingError {
+            throw .invalidArgument(error.explanation)
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
     }
 
     func priority(_ priority: JSONValue?) throws(DocumentError) -> DatabaseRequest {

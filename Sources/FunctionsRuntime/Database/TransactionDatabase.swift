@@ -10,7 +10,7 @@ import WorkerProtocol
 ///         let post = transaction.firestore.document("posts/\(request.data)")
 ///         let likes = request.database.reference(withPath: "likes/\(request.data)")
 ///         let count = try await transaction.database.getData(likes).value?.intValue ?? 0
-///         try transaction.database.setValue(.integer(Int64(count + 1)), at: likes)
+///         try transaction.database.setValue(count + 1, at: likes)
 ///         try transaction.updateData(["likes": count + 1], forDocument: post)
 ///     }
 ///
@@ -46,6 +46,21 @@ public struct TransactionDatabase: Sendable {
         try transaction.buffer(try reference.set(value))
     }
 
+    /// Replaces what exists by an object of values of different types, with the commit: values that can be encoded,
+    /// nil, and arrays and dictionaries of these.
+    @_disfavoredOverload
+    public func setValue(
+        _ members: KeyValuePairs<String, Any?>, at reference: DatabaseReference
+    ) throws(DocumentError) {
+        try transaction.buffer(try reference.set(try DatabaseReference.object(members)))
+    }
+
+    /// Replaces what exists by a value of any type that can be encoded, with the commit.
+    @_disfavoredOverload
+    public func setValue(_ value: some Encodable, at reference: DatabaseReference) throws(DocumentError) {
+        try transaction.buffer(try reference.set(encoding: value))
+    }
+
     /// Replaces what exists with the commit, with a priority.
     public func setValue(
         _ value: JSONValue?, andPriority priority: JSONValue?, at reference: DatabaseReference
@@ -63,6 +78,14 @@ public struct TransactionDatabase: Sendable {
         _ values: [String: JSONValue?], at reference: DatabaseReference
     ) throws(DocumentError) {
         try transaction.buffer(try reference.update(values))
+    }
+
+    /// Changes some children to values of different types, with the commit.
+    @_disfavoredOverload
+    public func updateChildValues(
+        _ values: KeyValuePairs<String, Any?>, at reference: DatabaseReference
+    ) throws(DocumentError) {
+        try transaction.buffer(try reference.update(mixed: values))
     }
 
     public func removeValue(at reference: DatabaseReference) throws(DocumentError) {

@@ -14,6 +14,12 @@ public struct JSONObject: Sendable {
         for (key, value) in members { self.members.set(key, value) }
     }
 
+    /// - Parameter members: No key is there twice with the same bytes. Those that are equal as texts stay apart.
+    package init(distinct members: some Sequence<(String, JSONValue)>) {
+        self.init()
+        for (key, value) in members { self.members.appendAsWritten(key, value) }
+    }
+
     public var keys: [String] { members.entries.map(\.key) }
 
     public subscript(key: String) -> JSONValue? {
@@ -32,7 +38,11 @@ extension JSONObject: RandomAccessCollection {
 
 extension JSONObject: Hashable {
     public static func == (a: JSONObject, b: JSONObject) -> Bool {
-        a.count == b.count && a.allSatisfy { b[$0.key] == $0.value }
+        a.count == b.count && a.members.hasEquivalents == b.members.hasEquivalents
+            && a.allSatisfy { key, value in
+                guard let position = b.members.position(of: key), b[position].value == value else { return false }
+                return !a.members.hasEquivalents || KeyedList<JSONValue>.haveSameBytes(b[position].key, key)
+            }
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -38,8 +38,10 @@ extension JSONValue: Codable {
 extension JSONObject: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: PathKey.self)
-        self.init()
-        for key in container.allKeys { self[key.stringValue] = try container.decode(JSONValue.self, forKey: key) }
+        self.init(
+            distinct: try container.allKeys.map { key in
+                (key.stringValue, try container.decode(JSONValue.self, forKey: key))
+            })
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -4,6 +4,9 @@ public struct KeyedList<Value> {
     @usableFromInline package internal(set) var entries: [(key: String, value: Value)] = []
     /// Positions by name, once a linear search would be slower.
     @usableFromInline var index: [String: Int] = [:]
+    /// Whether there are names that are equal as texts and differ in their bytes: Swift's strings are equal if they
+    /// are canonically equivalent.
+    @usableFromInline var hasEquivalents = false
 
     /// The number of entries above which a hash lookup is faster than a linear search.
     @inlinable
@@ -18,12 +21,23 @@ public struct KeyedList<Value> {
     @inlinable
     public mutating func reserveCapacity(_ count: Int) { entries.reserveCapacity(count) }
 
+    /// Of names that are equal as texts, the one with these bytes; if none has them, any.
     @inlinable
     public func position(of key: String) -> Int? {
+        guard let position = equivalentPosition(of: key) else { return nil }
+        guard hasEquivalents, !Self.haveSameBytes(entries[position].key, key) else { return position }
+        return entries.firstIndex { Self.haveSameBytes($0.key, key) } ?? position
+    }
+
+    @inlinable
+    func equivalentPosition(of key: String) -> Int? {
         if !index.isEmpty { return index[key] }
         for position in entries.indices where entries[position].key == key { return position }
         return nil
     }
+
+    @inlinable
+    static func haveSameBytes(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
 
     @inlinable
     public subscript(key: String) -> Value? { position(of: key).map { entries[$0].value } }
@@ -57,6 +71,12 @@ public struct KeyedList<Value> {
         return true
     }
 
+    /// Adds a value at the end. Its name isn't there with the same bytes, perhaps with others that are equal as text.
+    package mutating func appendAsWritten(_ key: String, _ value: Value) {
+        if equivalentPosition(of: key) != nil { hasEquivalents = true }
+        append(key, value)
+    }
+
     @inlinable
     mutating func append(_ key: String, _ value: Value) {
         entries.append((key, value))
@@ -78,6 +98,7 @@ public struct KeyedList<Value> {
                 for (position, entry) in entries.enumerated() { index[entry.key] = position }
             }
         }
+        if hasEquivalents { hasEquivalents = Set(entries.map(\.key)).count < entries.count }
         return value
     }
 }

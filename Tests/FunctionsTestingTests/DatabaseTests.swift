@@ -198,6 +198,37 @@ struct DatabaseTests {
             try await room.getData().value == ["text": "Hello", "count": 2, "sum": 7, "last": ["text": "Hello"]])
     }
 
+    @Test(.endsHangs) func keysAreDistinguishedByTheirBytes() async throws {
+        let tester = try FunctionsTester(Chat())
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let (cafes, copy) = (tester.database.reference(withPath: "cafes"), tester.database.reference(withPath: "copy"))
+        try await cafes.child(composed).setValue(1)
+        try await cafes.child(decomposed).setValue(2)
+        let snapshot = try await cafes.getData()
+        #expect(snapshot.childrenCount == 2)
+        let value = try #require(snapshot.value?.objectValue)
+        #expect(value.count == 2)
+        #expect(value[composed] == 1)
+        #expect(value[decomposed] == 2)
+        // What was read can be written.
+        try await copy.setValue(snapshot.value)
+        #expect(try await copy.getData().value == snapshot.value)
+        try await copy.runTransactionBlock { data in
+            data.value = data.value
+            data.childData(byAppendingPath: composed).value = 3
+            return .success(withValue: data)
+        }
+        let changed = try await copy.getData()
+        #expect(changed.childrenCount == 2)
+        #expect(changed.value?[composed] == 3)
+        #expect(changed.value?[decomposed] == 2)
+        // Names of documents are in one form.
+        let refused = await #expect(throws: DocumentError.self) {
+            try await tester.firestore.document("a/b").setData(["cafes": snapshot.value])
+        }
+        #expect(refused?.code == .invalidArgument)
+    }
+
     @Test(.endsHangs) func whatCantBeEncodedIsRefused() async throws {
         final class Opaque: Sendable {}
         let room = try FunctionsTester(Chat()).database.reference(withPath: "room")

@@ -112,4 +112,30 @@ import Testing
         #expect(error?.description.contains("the key \"\(cut)\" is repeated") == true)
         #expect((error?.description.utf8.count ?? .max) < 300)
     }
+
+    /// Swift's strings are equal if they are canonically equivalent; keys of the Realtime Database aren't.
+    @Test(arguments: [0, 20]) func keysMayDifferInTheirBytesAlone(others: Int) throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let more = (0..<others).map { ("\($0)", JSONValue.integer(Int64($0))) }
+        let members: [(String, JSONValue)] = [(composed, 1), (decomposed, 2)] + more
+        var object = JSONObject(distinct: members)
+        #expect(object.count == 2 + others)
+        #expect(object[composed] == 1)
+        #expect(object[decomposed] == 2)
+        let text = String(decoding: try JSONValue.object(object).serialized(), as: UTF8.self)
+        #expect(text.utf8.starts(with: "{\"\(composed)\":1,\"\(decomposed)\":2".utf8))
+        let same = JSONObject(distinct: members.reversed())
+        #expect(object == same)
+        #expect(object.hashValue == same.hashValue)
+        #expect(object != JSONObject(distinct: [(composed, 1), ("x", 2)] + more))
+        #expect(object != JSONObject(distinct: [(composed, 1), (composed + "x", 2)] + more))
+        object[composed] = 3
+        #expect(object[composed] == 3)
+        #expect(object[decomposed] == 2)
+        object[composed] = nil
+        #expect(object == JSONObject([(decomposed, 2)] + more))
+        // As texts they are equal.
+        #expect(object[composed] == 2)
+        #expect(JSONObject(members).count == 1 + others)
+    }
 }

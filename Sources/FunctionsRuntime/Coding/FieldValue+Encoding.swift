@@ -12,6 +12,7 @@ extension FieldValue {
     static func native<T>(_ value: T) -> NativeEncoding {
         if T.self == FieldValue.self, let field = value as? FieldValue { return .field(field) }
         if T.self == Value.self, let value = value as? Value { return .field(FieldValue(value)) }
+        if T.self == JSONObject.self, let object = value as? JSONObject { return .json(.object(object)) }
         if T.self == Timestamp.self, let time = value as? Timestamp { return .field(time.fieldValue) }
         if T.self == Date.self, let date = value as? Date {
             return Timestamp(exactly: date).map { .field($0.fieldValue) }
@@ -51,7 +52,12 @@ extension FieldValue {
         case .array(let elements): self.init(content: .array(elements.map { FieldValue(json: $0) }))
         case .object(let object):
             let pairs = object.map { ($0.key, FieldValue(json: $0.value)) }
-            self.init(content: .map(Dictionary(pairs, uniquingKeysWith: { _, last in last })))
+            let fields = Dictionary(pairs, uniquingKeysWith: { _, last in last })
+            guard fields.count == pairs.count else {
+                self.init(content: .invalid(.invalidArgument("a map has one name in two Unicode forms")))
+                return
+            }
+            self.init(content: .map(fields))
         }
     }
 }

@@ -12,6 +12,7 @@ extension JSONValue {
     /// A type that JSON holds in a form of its own.
     static func native<T>(_ value: T) -> NativeEncoding {
         if T.self == JSONValue.self, let json = value as? JSONValue { return .json(json) }
+        if T.self == JSONObject.self, let object = value as? JSONObject { return .json(.object(object)) }
         if T.self == Timestamp.self, let time = value as? Timestamp {
             return time.isInRange ? .json(.string(time.rfc3339)) : .failure("the time is not within years 1 to 9999")
         }

@@ -39,7 +39,8 @@ public struct DataSnapshot: Sendable {
     public var priority: JSONValue? { node?.priority.map { JSONValue($0.leaf) } }
 
     /// Decodes the value as a `Codable` type. A dictionary may also be an object whose keys are mostly 0, 1, 2 …, which ``value``
-    /// has as an array.
+    /// has as an array. Of keys that are equal as Swift's strings (an é in one part or in two), a dictionary has one;
+    /// ``value`` and ``children`` have all.
     ///
     /// - Throws: `DocumentError` with `notFound` if nothing exists and the type isn't an optional; `DecodingError`, with the
     ///   place, if the value doesn't have the type.
@@ -105,7 +106,8 @@ extension JSONValue {
         } else {
             var members = node.children.map { ($0.key.string, JSONValue($0.node, as: form)) }
             if let priority { members.append((".priority", priority)) }
-            self = .object(JSONObject(members))
+            // Keys are distinguished by their bytes, as the database does.
+            self = .object(JSONObject(distinct: members))
         }
     }
 

@@ -12,7 +12,8 @@ extension FunctionsTester {
     ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
     ///
     /// - Parameters:
-    /// - data: What the client sends, encoded as JSON.
+    ///   - name: The function's.
+    ///   - data: What the client sends, encoded as JSON.
     ///   - caller: The signed-in user; none by default.
     ///   - app: The app with an App Check token; none by default.
     ///   - idempotencyKey: The header of this name: at most 256 bytes.

@@ -12,7 +12,8 @@ extension FunctionsTester {
     /// change.
     ///
     /// - Parameters:
-    /// - path: The document's path, such as `users/ada/orders/o1`. It must match the trigger's pattern.
+    ///   - name: The function's.
+    ///   - path: The document's path, such as `users/ada/orders/o1`. It must match the trigger's pattern.
     ///   - before: The fields before the change; nil if the document didn't exist.
     ///   - after: The fields after the change; nil if the document no longer exists.
     ///   - auth: Who made the change.

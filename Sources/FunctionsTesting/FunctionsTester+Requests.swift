@@ -12,15 +12,19 @@ extension FunctionsTester {
     ///     #expect(page.status == 200)
     ///
     /// - Parameters:
-    /// - target: The target after the function's name: `/rest?query`.
+    ///   - name: The function's.
+    ///   - method: For example `GET` or `POST`.
+    ///   - target: What follows the function's name: `/rest?query`.
+    ///   - headers: Further headers of the request.
     ///   - body: At most 10 MiB.
     ///   - caller: The user whose token the request has; none by default.
+    ///   - app: The app whose App Check token the request has; none by default.
     /// - Returns: What a client would receive. If the handler throws, this is the error as JSON, see
     ///   ``TestResponse/error``.
     /// - Throws: ``TestError`` if there is no such function.
     public func request(
         _ name: String, method: String = "GET", target: String = "/", headers: Headers = [:], body: [UInt8] = [],
-        as caller: TestCaller? = nil
+        as caller: TestCaller? = nil, app: TestApp? = nil
     ) async throws -> TestResponse {
         guard let function = functions[name], case .http(let trigger) = function.trigger else {
             throw TestError("there is no HTTP function \"\(name)\"")
@@ -29,6 +33,7 @@ extension FunctionsTester {
             method: method,
             target: target.hasPrefix("/") ? target : "/" + target, headers: headers.block, address: .loopback)
         head.auth = try caller?.identity(project: project, at: now)
+        head.app = try app?.identity(project: project, at: now)
         var response: TestResponse
         if let problem = problem(ofSize: body.count) {
             response = TestResponse(problem, status: 413)
@@ -45,16 +50,16 @@ extension FunctionsTester {
 
     /// Sends a value as JSON to an HTTP function.
     ///
-    /// - Throws: As ``request(_:method:target:headers:body:as:)``, and `EncodingError` if the value can't be encoded.
+    /// - Throws: As ``request(_:method:target:headers:body:as:app:)``; `EncodingError` if the value can't be encoded.
     public func request(
         _ name: String, method: String = "POST", target: String = "/", headers: Headers = [:],
-        json value: some Encodable, as caller: TestCaller? = nil
+        json value: some Encodable, as caller: TestCaller? = nil, app: TestApp? = nil
     ) async throws -> TestResponse {
         var headers = headers
         if headers["Content-Type"] == nil { headers["Content-Type"] = "application/json" }
         let body = try CallableEncoder(root: "body").encode(value)
         return try await request(
-            name, method: method, target: target, headers: headers, body: body, as: caller)
+            name, method: method, target: target, headers: headers, body: body, as: caller, app: app)
     }
 }
 

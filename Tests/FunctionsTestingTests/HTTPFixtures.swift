@@ -44,6 +44,10 @@ struct HTTPFixtures: FunctionBundle {
             return .text(lines.joined(separator: "\n"))
         }
         onRequest("private") { request in .text(try request.requireAuth().uid) }
+        onRequest("app") { request in
+            guard let app = request.app else { throw HttpsError(.unauthenticated, "From our app only.") }
+            return .text("\(app.appID) \(app.token["level"]?.intValue ?? 0) \(app.alreadyConsumed)")
+        }
         onRequest("answers") { request in
             switch request.path {
             case "/html": return .html("<p>Hi</p>", status: 201, headers: ["X-A": "1"])

@@ -22,6 +22,14 @@ import Testing
         await #expect(throws: TestError.self) { _ = try await tester.request("double") }
     }
 
+    @Test func requestMayComeFromAnApp() async throws {
+        let tester = try FunctionsTester(HTTPFixtures())
+        #expect(try await tester.request("app").status == 401)
+        let app = TestApp.app("1:2:ios:3", claims: ["level": 4])
+        #expect(try await tester.request("app", app: app).text == "1:2:ios:3 4 false")
+        #expect(try await tester.request("app", json: Item(count: 1), app: app).status == 200)
+    }
+
     @Test func errorsAreAnsweredAsJSON() async throws {
         let own = try await tester.request("echo", target: "/refuse")
         #expect(own.status == 404)

@@ -193,6 +193,32 @@ struct SQLiteEngineTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// Outside of a transaction each row would be stored by itself, and a crash could leave half of the batch.
+    @Test func aBatchWhoseTransactionSQLiteHasEndedIsNotStored() throws {
+        let directory = try TemporaryDirectory()
+        let engine = try SQLiteEngine(file: directory.file("documents.db"))
+        func stored() throws -> [[UInt8]?] {
+            try engine.makeReadSession().read { reader throws in
+                try (0..<4).map { try reader.get(.documents, [UInt8($0)]) }
+            }
+        }
+        try engine.write { try $0.put(.documents, [0], [1]) }
+        let refusal = storageRefusal {
+            try engine.write { writer in
+                try writer.put(.documents, [1], [1])
+                // As SQLite does itself after an error that the body passes over.
+                try engine.tables.run("ROLLBACK")
+                try writer.put(.documents, [2], [1])
+            }
+        }
+        #expect(refusal?.kind == .unavailable)
+        #expect(try stored() == [[1], nil, nil, nil])
+        // The next batch is whole, and has none of its rows.
+        try engine.write { try $0.put(.documents, [3], [1]) }
+        #expect(try stored() == [[1], nil, nil, [1]])
+        try engine.close()
+    }
+
     @Test func dataIsThereAfterReopening() throws {
         let (directory, file) = try filled()
         let engine = try SQLiteEngine(file: file)

@@ -2,6 +2,7 @@ import CommitPipeline
 import Dispatch
 import DocumentModel
 @testable import DocumentStore
+import StorageEngine
 import StoreTestSupport
 import Synchronization
 import TestSupport
@@ -234,6 +235,28 @@ struct DocumentCacheTests {
         }
     }
 
+    /// A reader's thread finds out whether a transaction's queries have changed if much must be compared for that.
+    @Test(arguments: [(256, false), (257, true)])
+    func whatIsKnownIsReadIfMuchMustBeCompared(changes: Int, isRead: Bool) async throws {
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        try await withStore(engine: engine) { test in
+            try await test.set("c/a", ["n": .integer(1)])
+            var query = Query(collectionID: "d")
+            query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+            let id = try await test.begin()
+            #expect(try await test.query(query, in: id).isEmpty)
+            try await test.commit(
+                try (0..<changes).map { number in
+                    Write(path: try DocumentPath("d/\(number)"), operation: .set(["n": .integer(2)]))
+                })
+            try await know(["c/a"], test)
+            _ = engine.takeCounts()
+            #expect(try await test.get("c/a", in: id)?.fields == ["n": .integer(1)])
+            #expect((engine.takeCounts().read > 0) == isRead)
+            // Nothing that it has read has changed.
+            try await test.set("c/b", [:], in: id)
+        }
+    }
     @Test func aFailedCommitLeavesNoTrace() async throws {
         let engine = FailingEngine()
         try await withStore(engine: engine) { test in

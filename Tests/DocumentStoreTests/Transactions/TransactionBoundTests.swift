@@ -55,6 +55,31 @@ struct TransactionBoundTests {
         #expect(table.conflict(of: transaction)?.code == .aborted)
     }
 
+    /// A read that is known is answered on its caller's thread, which compares few changes with the queries before it.
+    @Test func whatIsComparedOnTheCallersThreadIsBounded() throws {
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let ids = try (0..<3).map { _ in
+            try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+        }
+        for name in ["a", "b"] {
+            _ = try table.read(ids[0], owner: nil, try reads(of: Query(collectionID: name)), snapshot: 1, at: .zero)
+        }
+        _ = try table.read(ids[1], owner: nil, try reads("a/d", "b/d"), snapshot: 1, at: .zero)
+        // Elsewhere they cost nothing.
+        for version in 2...1000 as ClosedRange<Int64> { table.applied([try change("c/\(version)", version)]) }
+        for version in 1001...1256 as ClosedRange<Int64> {
+            table.applied([try change(version % 2 == 0 ? "a/d" : "b/d", version)])
+        }
+        #expect(table.isSeenSoon(ids[0], at: 1256))
+        table.applied([try change("a/d", 1257)])
+        #expect(!table.isSeenSoon(ids[0], at: 1257))
+        // It has seen that state itself.
+        #expect(table.isSeenSoon(ids[0], at: 1))
+        // Without queries, or before its first read, it compares nothing.
+        #expect(table.isSeenSoon(ids[1], at: 1257))
+        #expect(table.isSeenSoon(ids[2], at: 1257))
+    }
+
     /// What a condition compares with, or must look at, may be much larger than others.
     @Test(arguments: [
         (Query.Operator.equal, Value.integer(1), true), (.equal, .string(String(repeating: "x", count: 1000)), false),

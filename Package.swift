@@ -913,6 +913,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing", "TokenVerification",
                 "Workers", "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Logging", package: "swift-log"),

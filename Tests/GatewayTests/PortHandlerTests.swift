@@ -60,6 +60,22 @@ import WorkerTesting
         _ = try connection.channel.finish()
     }
 
+    /// The loop's other connections are served before more of a large body is read.
+    @Test func aConnectionIsReadOnceAtATime() throws {
+        func reads(_ channel: EmbeddedChannel) -> UInt? {
+            channel.options.first { $0.option is ChannelOptions.Types.MaxMessagesPerReadOption }?.value as? UInt
+        }
+        let connection = try Connection()
+        #expect(reads(connection.channel) == 1)
+        _ = try connection.channel.finish()
+        // A stream of HTTP/2 isn't read from a socket of its own.
+        let stream = EmbeddedChannel()
+        let rules = PortRules(hosts: nil, memory: PortMemory(), refusals: RefusalLogger(LogLines().logger))
+        try stream.pipeline.syncOperations.addHandler(PortHandler(rules, isStream: true))
+        #expect(reads(stream) == nil)
+        _ = try stream.finish()
+    }
+
     @Test(arguments: [
         "GET /a HTTP/1.1\r\n\r\n", "GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
         "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import NIOPosix
 import NIOWebSocket
 import RealtimeModel
 import Sharing
@@ -22,6 +23,22 @@ import Testing
             service: service, credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) },
             bodies: bodies, answers: answers, listenMemory: listenMemory, now: { 0 },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    /// The loop's other connections are served before more of a large body is read.
+    @Test func aConnectionIsReadOnceAtATime() async throws {
+        let (found, find) = AsyncStream.makeStream(of: UInt?.self)
+        let port = try await RealtimePort.start(
+            Self.parts(), group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0,
+            grace: .milliseconds(100)
+        ) { channel in find.yield(try channel.syncOptions?.getOption(.maxMessagesPerRead)) }
+        let client = try await PortClient(port: port.port)
+        for await reads in found {
+            #expect(reads == 1)
+            break
+        }
+        try await client.close()
+        try await port.stop()
     }
 
     // MARK: Sessions

@@ -198,6 +198,28 @@ struct DatabaseTests {
             try await room.getData().value == ["text": "Hello", "count": 2, "sum": 7, "last": ["text": "Hello"]])
     }
 
+    /// The database keeps nothing of them.
+    @Test(.endsHangs) func emptyCollectionsComeBack() async throws {
+        struct Part: Codable, Equatable {
+            var title: String
+            var tags: [String] = []
+            var members: [String: Bool] = [:]
+            var seen: Set<Int> = []
+            var parts: [Part]? = []
+        }
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        let whole = Part(title: "lobby", parts: [Part(title: "desk", parts: nil)])
+        try await reference.setValue(from: whole)
+        #expect(try await reference.getData().value == ["title": "lobby", "parts": [["title": "desk"]]])
+        #expect(try await reference.data() == whole)
+        // Other types must be there.
+        let error = await #expect(throws: DecodingError.self) {
+            try await reference.child("parts").setValue([["tags": ["a"]]])
+            _ = try await reference.data(as: Part.self)
+        }
+        #expect(error?.explanation == "room.parts[0].title: missing")
+    }
+
     @Test(.endsHangs) func keysAreDistinguishedByTheirBytes() async throws {
         let tester = try FunctionsTester(Chat())
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")

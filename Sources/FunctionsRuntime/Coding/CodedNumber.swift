@@ -66,3 +66,12 @@ enum NativeDecoding<T> {
 
 /// A value that exists even if its field is missing, such as a document's id.
 protocol DecodableWhenMissing: Decodable {}
+
+/// A collection. The Realtime Database keeps nothing of an empty one.
+protocol EmptyWhenMissing {
+    init()
+}
+
+extension Array: EmptyWhenMissing {}
+extension Dictionary: EmptyWhenMissing {}
+extension Set: EmptyWhenMissing {}

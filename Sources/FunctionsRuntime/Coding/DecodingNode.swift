@@ -129,15 +129,15 @@ struct DecodingContext {
     var reference: DocumentReference?
     /// Whether the fields belong to a document.
     var isDocument: Bool
-    /// Whether arrays may be objects with numbers as keys, as in the Realtime Database.
-    var hasNumberedObjects = false
+    /// Whether the node is the Realtime Database's: a dictionary may be an array there, and an empty one isn't there.
+    var isRealtime = false
 
     static func json(_ firestore: Firestore?) -> DecodingContext {
         DecodingContext(firestore: firestore, reference: nil, isDocument: false)
     }
 
     static var realtime: DecodingContext {
-        DecodingContext(firestore: nil, reference: nil, isDocument: false, hasNumberedObjects: true)
+        DecodingContext(firestore: nil, reference: nil, isDocument: false, isRealtime: true)
     }
 
     static func document(_ reference: DocumentReference?) -> DecodingContext {

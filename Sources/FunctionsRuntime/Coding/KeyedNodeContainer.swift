@@ -45,6 +45,7 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         if let node = fields[key.stringValue] {
             return try decoder.decode(type, node, key: key)
         }
+        if decoder.context.isRealtime, let empty = (type as? any EmptyWhenMissing.Type)?.init() as? T { return empty }
         guard type is any DecodableWhenMissing.Type else {
             throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "missing"))
         }

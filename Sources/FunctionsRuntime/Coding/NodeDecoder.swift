@@ -107,7 +107,7 @@ final class NodeDecoder: Decoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         if let fields = node.fields { return KeyedDecodingContainer(KeyedNodeContainer(self, fields)) }
         // A type with other names would take the array for an object without them.
-        if context.hasNumberedObjects, let fields = node.numberedFields,
+        if context.isRealtime, let fields = node.numberedFields,
             fields.keys.contains(where: { Key(stringValue: $0) != nil })
         {
             return KeyedDecodingContainer(KeyedNodeContainer(self, fields))

@@ -40,7 +40,8 @@ public struct DataSnapshot: Sendable {
 
     /// Decodes the value as a `Codable` type. A dictionary may also be an object whose keys are mostly 0, 1, 2 …, which ``value``
     /// has as an array. Of keys that are equal as Swift's strings (an é in one part or in two), a dictionary has one;
-    /// ``value`` and ``children`` have all.
+    /// ``value`` and ``children`` have all. A property that is an array, a dictionary or a set is empty if it is
+    /// missing: the database keeps no empty ones.
     ///
     /// - Throws: `DocumentError` with `notFound` if nothing exists and the type isn't an optional; `DecodingError`, with the
     ///   place, if the value doesn't have the type.

@@ -11,7 +11,7 @@ import Workers
 
 /// The functions port on a socket.
 @Suite(.endsHangs) struct GatewayPortTests {
-    /// The loop's other connections are served before more of a large body is read, and one that pauses has read no more.
+    /// The loop's other connections are served before more of a large body is read, and one that pauses reads no more.
     @Test func aConnectionIsReadOnceAtATime() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let logger = LogLines().logger

@@ -2,8 +2,8 @@
 public struct DocumentEncoder: Sendable {
     public init() {}
 
-    /// The fields, for `setData` and `updateData`. A nil property is omitted. As on iOS, a `Decimal` becomes the nearest
-    /// double.
+    /// The fields, for `setData` and `updateData`. A nil property is omitted. As on iOS, a `Decimal` becomes the
+    /// nearest double.
     ///
     /// - Throws: `EncodingError` if the value isn't a keyed type, or contains a value that documents can't have.
     public func encode(_ value: some Encodable) throws -> [String: FieldValue] {

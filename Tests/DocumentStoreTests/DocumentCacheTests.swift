@@ -257,6 +257,7 @@ struct DocumentCacheTests {
             try await test.set("c/b", [:], in: id)
         }
     }
+
     @Test func aFailedCommitLeavesNoTrace() async throws {
         let engine = FailingEngine()
         try await withStore(engine: engine) { test in

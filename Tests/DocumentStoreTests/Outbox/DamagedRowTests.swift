@@ -54,7 +54,7 @@ struct DamagedRowTests {
             by: EventRoutes(maxDepth: 16),
             documents: [try .init("f", .written, "a/{id}"), try .init("g", .written, "a/{id}")])
         try await withStore(test) { test in
-            try await test.set("a/b", ["n": 1])
+            try await test.set("a/b", ["n": .integer(1)])
             let lease = try await test.take("f")
             let event = OutboxKey.event(lease.id.event)
             engine.key.withLock { $0 = OutboxKey.pending(DeliveryID(event: lease.id.event, function: "g")) }

@@ -28,6 +28,16 @@
             }
         }
 
+        /// A function could otherwise have any memory: its processes forbid others to read these files.
+        @Test func aProcessThatCannotBeMeasuredExactlyCountsWithAllThatItHas() throws {
+            let anonymous = Array("Rss:  20 kB\nPss_Anon:          12 kB\n".utf8)
+            #expect(ProcessFigures.proportionalMemory(own, rollup: anonymous) == 12 << 10)
+            for rollup in [nil, Array("Pss:               12 kB\n".utf8)] {
+                #expect(try #require(ProcessFigures.proportionalMemory(own, rollup: rollup)) > 1 << 20)
+                #expect(ProcessFigures.proportionalMemory(0x3FFF_FFFF, rollup: rollup) == nil)
+            }
+        }
+
         @Test func descentIsReadWhateverTheProgramsName() throws {
             let descent = try #require(ProcessFigures.descent(own))
             #expect(descent.parent == getppid())

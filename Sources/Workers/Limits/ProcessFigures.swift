@@ -23,12 +23,17 @@ enum ProcessFigures {
     /// Like ``memory(_:)``, plus an equal share of what several processes share, as a process does with one that it
     /// forked. This reads all of the process's page tables.
     static func proportionalMemory(_ pid: Int32) -> Int? {
-        guard let text = read("/proc/\(pid)/smaps_rollup", atMost: 4096) else { return nil }
-        for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: "Pss_Anon:".utf8) {
+        proportionalMemory(pid, rollup: read("/proc/\(pid)/smaps_rollup", atMost: 4096))
+    }
+
+    /// - Parameter rollup: the process's `smaps_rollup`; nil if it can't be read. A process can cause that: if it isn't
+    ///   dumpable, only a privileged host may read the file.
+    static func proportionalMemory(_ pid: Int32, rollup: [UInt8]?) -> Int? {
+        for line in (rollup ?? []).split(separator: UInt8(ascii: "\n")) where line.starts(with: "Pss_Anon:".utf8) {
             let digits = line.filter { (48...57).contains($0) }
             return number(digits[...]).map { $0 << 10 }
         }
-        // Kernels before 5.9 don't have this line.
+        // Kernels before 5.9 don't have this line either. What is shared then counts for each of its processes.
         return memory(pid)
     }
 

@@ -12,13 +12,13 @@
         private let own = getpid()
 
         /// Other tests allocate meanwhile: mostly so little that it doesn't matter.
-        @Test(.endsHangs) func memoryThatIsWrittenCounts() throws {
+        @Test(.endsHangs, arguments: [MAP_PRIVATE, MAP_SHARED]) func memoryThatIsWrittenCounts(kind: Int32) throws {
             let size = 256 << 20
             var isCounted = false
             while !isCounted {
                 try Task.checkCancellation()
                 let before = try #require(ProcessFigures.memory(own))
-                let block = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+                let block = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0))
                 let mapped = try #require(ProcessFigures.memory(own)) - before
                 memset(block, 1, size)
                 let written = try #require(ProcessFigures.memory(own)) - before
@@ -32,6 +32,8 @@
         @Test func aProcessThatCannotBeMeasuredExactlyCountsWithAllThatItHas() throws {
             let anonymous = Array("Rss:  20 kB\nPss_Anon:          12 kB\n".utf8)
             #expect(ProcessFigures.proportionalMemory(own, rollup: anonymous) == 12 << 10)
+            let both = anonymous + Array("Pss_Shmem:          3 kB\n".utf8)
+            #expect(ProcessFigures.proportionalMemory(own, rollup: both) == 15 << 10)
             for rollup in [nil, Array("Pss:               12 kB\n".utf8)] {
                 #expect(try #require(ProcessFigures.proportionalMemory(own, rollup: rollup)) > 1 << 20)
                 #expect(ProcessFigures.proportionalMemory(0x3FFF_FFFF, rollup: rollup) == nil)

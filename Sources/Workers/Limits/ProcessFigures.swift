@@ -8,17 +8,25 @@ import CFunctionsSystem
 
 /// The system's figures of a process; none on systems other than Linux.
 enum ProcessFigures {
-    /// Bytes of memory that are the process's own: what it has allocated and written, and its stacks.
+    /// Bytes of memory that are the process's own: what it has allocated and written, its stacks, and shared memory
+    /// that it has mapped, if that is much.
     ///
-    /// The program and its libraries, mapped files, named shared memory and swapped-out memory don't count. Nil if
-    /// there is no such process.
+    /// The program and its libraries, mapped files and swapped-out memory don't count. Nil for a process that isn't
+    /// there.
     static func memory(_ pid: Int32) -> Int? {
         guard let text = read("/proc/\(pid)/statm", atMost: 128) else { return nil }
         // Pages: size, resident, shared, …
         let fields = text.split(separator: UInt8(ascii: " "), maxSplits: 3)
         guard fields.count > 2, let resident = number(fields[1]), let shared = number(fields[2]) else { return nil }
-        return max(0, resident - shared) * pageSize
+        let own = max(0, resident - shared) * pageSize
+        guard shared * pageSize > usualShared else { return own }
+        // There, files and shared memory are one number.
+        let status = read("/proc/\(pid)/status", atMost: 8192)
+        return own + (status.flatMap { bytes("RssShmem:", in: $0) } ?? 0)
     }
+
+    /// Pages of programs and their libraries are mostly fewer. Finding out what they are takes several times as long.
+    private static let usualShared = 32 << 20
 
     /// Like ``memory(_:)``, plus an equal share of what several processes share, as a process does with one that it
     /// forked. This reads all of the process's page tables.
@@ -29,12 +37,9 @@ enum ProcessFigures {
     /// - Parameter rollup: the process's `smaps_rollup`; nil if it can't be read. A process can cause that: if it isn't
     ///   dumpable, only a privileged host may read the file.
     static func proportionalMemory(_ pid: Int32, rollup: [UInt8]?) -> Int? {
-        for line in (rollup ?? []).split(separator: UInt8(ascii: "\n")) where line.starts(with: "Pss_Anon:".utf8) {
-            let digits = line.filter { (48...57).contains($0) }
-            return number(digits[...]).map { $0 << 10 }
-        }
-        // Kernels before 5.9 don't have this line either. What is shared then counts for each of its processes.
-        return memory(pid)
+        // Kernels before 5.9 don't have these lines either. What is shared then counts for each of its processes.
+        guard let rollup, let anonymous = bytes("Pss_Anon:", in: rollup) else { return memory(pid) }
+        return anonymous + (bytes("Pss_Shmem:", in: rollup) ?? 0)
     }
 
     /// The largest resident size that this process ever had, in KiB.
@@ -121,6 +126,15 @@ enum ProcessFigures {
         #else
             return nil
         #endif
+    }
+
+    /// Reads a line such as `RssShmem:      12 kB`.
+    private static func bytes(_ name: String, in text: [UInt8]) -> Int? {
+        for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: name.utf8) {
+            let digits = line.filter { (48...57).contains($0) }
+            return number(digits[...]).map { $0 << 10 }
+        }
+        return nil
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {

@@ -114,6 +114,32 @@ struct WorkerWatchStateTests {
         }
     }
 
+    /// Reading the page tables of many large processes would keep the thread busy that starts and ends all workers.
+    @Test func exactMeasuresTakeATenthOfTheTime() {
+        var state = watching()
+        state.began(8, limits: .init(memory: limit, processes: 3), now: start)
+        func measure(_ id: Int32, took: TimeAmount, at now: NIODeadline) {
+            #expect(state.saw(id, sight(200, processes: 2, isBusy: true), now: now) == .measure)
+            #expect(state.measured(id, memory: 100 << 20, took: took, now: now) == .fine(isIdle: false))
+        }
+        measure(7, took: .milliseconds(2), at: start)
+        #expect(state.due(now: start + .milliseconds(50)) == [7, 8])
+        measure(7, took: .milliseconds(30), at: start)
+        // That of both together.
+        measure(8, took: .milliseconds(20), at: start)
+        #expect(state.nextLook == start + .milliseconds(300))
+        #expect(state.due(now: start + .milliseconds(490)) == [7])
+        #expect(state.due(now: start + .milliseconds(500)) == [7, 8])
+        // One whose samples are within the limit takes none of it.
+        let later = start + .seconds(1)
+        #expect(state.saw(7, sight(10, isBusy: true), now: later) == .fine(isIdle: false))
+        measure(8, took: .milliseconds(20), at: later)
+        #expect(state.due(now: later + .milliseconds(200)) == [7, 8])
+        state.ended(7)
+        measure(8, took: .seconds(3), at: later)
+        #expect(state.nextLook == later + .seconds(5))
+    }
+
     @Test func tooManyProcessesKill() {
         var state = watching()
         #expect(state.saw(7, sight(10, processes: 3, isBusy: true), now: start) == .fine(isIdle: false))

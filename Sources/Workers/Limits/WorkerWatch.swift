@@ -81,8 +81,9 @@ final class WorkerWatch {
         let sight = WorkerWatchState.Sight(memory: memory, processes: processes.count, isBusy: worker.isBusy)
         var verdict = state.saw(pid, sight, now: now)
         if verdict == .measure {
+            let began = NIODeadline.now()
             let exact = processes.reduce(0) { $0 + (ProcessFigures.proportionalMemory($1) ?? 0) }
-            verdict = state.measured(pid, memory: exact, now: now)
+            verdict = state.measured(pid, memory: exact, took: NIODeadline.now() - began, now: now)
         }
         switch verdict {
         case .fine(let isIdle): if isIdle, !worker.markIdle() { state.markActive(pid, now: now) }

@@ -25,7 +25,7 @@ struct WorkerWatchState {
     enum Verdict: Equatable {
         /// - Parameter isIdle: whether the worker is sampled less often from now on, until ``markActive(_:now:)``.
         case fine(isIdle: Bool)
-        /// The sum may count shared memory twice: measure it exactly and call ``measured(_:memory:now:)``.
+        /// The sum may count shared memory twice: measure it exactly and call ``measured(_:memory:took:now:)``.
         case measure
         case kill(WorkerEnd)
     }
@@ -39,6 +39,8 @@ struct WorkerWatchState {
         var isIdle = false
         /// Whether the last sample was over the limit.
         var wasOver = false
+        /// How long it took to measure it exactly; zero if its last sample was within the limit.
+        var measuring = TimeAmount.zero
     }
 
     static let closeInterval = TimeAmount.milliseconds(50)
@@ -52,6 +54,10 @@ struct WorkerWatchState {
     private static let growth = 1 << 20
     /// Samples that are due this soon are taken with the current one: each wake-up has a cost.
     private static let slack = TimeAmount.milliseconds(5)
+    /// Exact measures take at most a tenth of the time of the thread, which starts and ends all workers.
+    private static let measuringParts = 10
+    /// A worker that is measured exactly is sampled at least this often.
+    private static let longestInterval = TimeAmount.seconds(5)
 
     private var watched: [ID: Watched] = [:]
 
@@ -94,6 +100,7 @@ struct WorkerWatchState {
             return sight.processes > 1 ? .measure : .kill(.memory(used: sight.memory, limit: limits.memory))
         }
         worker.wasOver = false
+        worker.measuring = .zero
         let grew = abs(sight.memory - worker.memory) > Self.growth
         worker.memory = sight.memory
         worker.isIdle = false
@@ -109,12 +116,18 @@ struct WorkerWatchState {
         return .fine(isIdle: true)
     }
 
-    /// - Parameter memory: bytes, none counted twice.
-    mutating func measured(_ id: ID, memory: Int, now: NIODeadline) -> Verdict {
+    /// - Parameters:
+    ///   - memory: bytes, none counted twice.
+    ///   - took: how long it took to measure it.
+    mutating func measured(_ id: ID, memory: Int, took: TimeAmount = .zero, now: NIODeadline) -> Verdict {
         guard var worker = watched[id] else { return .fine(isIdle: true) }
         defer { watched[id] = worker }
+        worker.measuring = took
         guard memory > worker.limits.memory else {
             worker.wasOver = false
+            let others = watched.filter { $0.key != id }.values.map(\.measuring)
+            let pause = Self.measuringParts * others.reduce(took, +)
+            worker.lookAt = max(worker.lookAt, now + min(pause, Self.longestInterval))
             return .fine(isIdle: false)
         }
         guard worker.wasOver else {

@@ -25,8 +25,19 @@ package struct WorkerLimits: Equatable, Sendable {
         #if os(Linux)
             _ = functions_limit_process(pid, FUNCTIONS_LIMIT_OPEN_FILES, UInt64(openFiles))
             _ = functions_limit_process(pid, FUNCTIONS_LIMIT_DATA, UInt64(dataBackstop))
+            preferToHost(pid)
         #endif
     }
+
+    /// Makes the kernel end the process rather than the host if the machine has no memory left: it looks for the
+    /// largest one, which would often be the host. It isn't a limit: a process may take it back.
+    private func preferToHost(_ pid: Int32) {
+        let own = CgroupFile.read("/proc/self/oom_score_adj").flatMap { Int($0.prefix { !$0.isNewline }) } ?? 0
+        _ = CgroupFile.write("\(min(1000, own + Self.preference))", to: "/proc/\(pid)/oom_score_adj")
+    }
+
+    /// In thousandths of the machine's memory: as if a worker had so much more.
+    private static let preference = 500
 
     /// A bound on the writable memory that a process may map, resident or not, for bursts between two samples.
     ///

@@ -101,6 +101,18 @@ struct AnswerPart {
     var count: Int { opening.utf8CodeUnitCount + content.readableBytes + closing.utf8CodeUnitCount }
 }
 
+extension ByteBuffer {
+    /// The same bytes, copied if they are a small part of what they were read with: a slice keeps all of that in memory
+    /// for as long as it waits for its client, and counts by its own size.
+    var withOwnStorage: ByteBuffer {
+        guard storageCapacity > Self.smallStorage, storageCapacity / 4 > readableBytes else { return self }
+        return ByteBuffer(bytes: readableBytesView)
+    }
+
+    /// A read from a worker may bring more, and an answer that came in several reads is followed by others' frames.
+    private static let smallStorage = 65_536
+}
+
 /// What the bytes of an answer depend on in its request.
 struct AnswerRequest {
     var isHead = false

@@ -352,7 +352,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         return nil
     }
 
-    /// Writes a part of an answer: a small one with a single system call, a large one without copying its content.
+    /// Writes a part of an answer: a small one with a single system call, a large one mostly without a copy of its
+    /// content.
     private func write(
         _ start: ByteBuffer, _ part: AnswerPart, isLast: Bool, _ context: ChannelHandlerContext,
         _ promise: EventLoopPromise<Void>?
@@ -363,7 +364,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         } else if answer.beginPart(part, into: &bytes) {
             pace.wrote(bytes.readableBytes + part.content.readableBytes)
             context.write(wrapOutboundOut(bytes), promise: nil)
-            context.write(wrapOutboundOut(part.content), promise: nil)
+            context.write(wrapOutboundOut(part.content.withOwnStorage), promise: nil)
             bytes = ByteBuffer()
             answer.endPart(part, into: &bytes)
         }

@@ -113,7 +113,10 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     // MARK: Answer
 
-    func invocationSent(_ head: HTTPAnswerHead) { self.head = head }
+    func invocationSent(_ head: HTTPAnswerHead) {
+        let headers = HeaderBlock(encoded: head.headers.encoded.withOwnStorage)
+        self.head = HTTPAnswerHead(status: head.status, headers: headers)
+    }
 
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
         if !isStreaming, let head {

@@ -204,6 +204,29 @@ import WorkerTesting
         }
     }
 
+    /// What a link brings at once is one buffer, and so are a long answer and what comes with its end.
+    @Test func anAnswerThatWaitsKeepsNothingButItself() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let reader = try ring.send("GET", "/f")
+            let client = try ring.connect()
+            client.reads = false
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
+            var bytes = ByteBuffer()
+            for size in [3_000_000, 100_000] {
+                let invocation = try #require(ring.next())
+                bytes.writeFrame(.result, invocation: invocation.id) {
+                    $0.writeRepeatingByte(UInt8(ascii: "x"), count: size)
+                }
+            }
+            try #require(ring.worker).send(bytes)
+            ring.run()
+            #expect(reader.answer?.body.utf8.count == 3_000_000)
+            #expect(client.unreadStorage <= 4 * 100_000)
+            client.reads = true
+            #expect(client.answer?.body.utf8.count == 100_000)
+        }
+    }
+
     /// A client that doesn't read costs what waits for it, and no more than all such may cost together.
     @Test func answersThatNobodyReadsHaveABoundTogether() throws {
         try GatewayRing.with([.http("f")], memory: PortMemory(answers: 700_000)) { ring in

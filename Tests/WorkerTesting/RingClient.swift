@@ -62,6 +62,9 @@ package final class RingClient {
     /// Leaves as soon as the gateway writes to it, while the gateway is still writing.
     package func hangUpWhenAnswered() { socket.hangsUpWhenAnswered = true }
 
+    /// The memory that the largest part of what it hasn't taken keeps.
+    package var unreadStorage: Int { socket.unreadStorage }
+
     /// Takes what was sent while it didn't read, and goes on not reading.
     package func readOnce() {
         socket.readOnce()
@@ -112,6 +115,8 @@ package final class ClientSocket: ChannelDuplexHandler {
     }
 
     package func flush(context: ChannelHandlerContext) {}
+
+    var unreadStorage: Int { unread.reduce(0) { max($0, $1.bytes.storageCapacity) } }
 
     func readOnce() { read(.max) }
 

@@ -53,6 +53,10 @@ package enum CancellationReason: UInt8, Sendable {
 
 /// The status and headers of an HTTP function's response.
 package struct HTTPAnswerHead: Equatable, Sendable {
+    /// The maximum size of all headers, encoded. The host decodes them on an event loop, and they don't count as bodies
+    /// of answers do.
+    package static let maxHeaderBytes = 256 * 1024
+
     package var status: UInt16
     package var headers: HeaderBlock
 

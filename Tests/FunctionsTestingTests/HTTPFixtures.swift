@@ -62,6 +62,7 @@ struct HTTPFixtures: FunctionBundle {
                         sameSite: .lax))
                 response.deleteCookie("old")
                 return response
+            case "/headers": return HTTPResponse(headers: ["X-Large": String(repeating: "x", count: 1 << 18)])
             case "/fails":
                 return .stream { _ in throw HttpsError(.notFound, "Nothing to send.") }
             case "/stream":

@@ -102,6 +102,12 @@ import Testing
         #expect(answer.error?.message == "Nothing to send.")
     }
 
+    @Test func headersAreBounded() async throws {
+        let answer = try await self.answer("/headers")
+        #expect(answer.status == 500)
+        #expect(answer.error?.code == .internal)
+    }
+
     /// A client that takes nothing would take an endless stream at once.
     @Test func aStreamDoesNotRunForItsHeadAlone() async throws {
         let answer = try await tester.request("answers", method: "HEAD", target: "/fails")

@@ -69,6 +69,10 @@ package enum HandlerRun {
                 "a header isn't sent: it has characters that headers can't have", metadata: ["header.name": "\(name)"])
         }
         let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
+        let headerBytes = head.headers.encoded.readableBytes
+        guard headerBytes <= HTTPAnswerHead.maxHeaderBytes else {
+            throw UnsendableResult(description: "the headers have \(headerBytes) bytes; the limit is 256 KiB")
+        }
         switch response.body {
         case .bytes(let body):
             let body = try bounded(body, "stream larger bodies than")

@@ -3,6 +3,11 @@ package import NIOCore
 
 /// How an invocation failed, as reported by the worker.
 package struct InvocationFailure: Equatable, Sendable {
+    /// The maximum size of message and details together: the host looks for secrets in all of it, on an event loop.
+    package static let maxBytes = 1024 * 1024
+    /// The maximum size of a failure's frame.
+    package static let maxFrame = maxBytes + 65_536
+
     package var code: StatusCode
     package var message: String
     /// JSON; nil if there are no details.

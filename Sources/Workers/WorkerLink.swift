@@ -182,6 +182,11 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         case .recalled:
             try invocation(frame)?.received(backWith: payload, from: worker)
         case .failure:
+            let size = payload.readableBytes
+            guard size <= InvocationFailure.maxFrame else {
+                if let invocation = try invocation(frame) { end(invocation, invocation.oversizedFailure(size)) }
+                return
+            }
             var failure = try InvocationFailure(from: &payload)
             // The failure of an event is stored with its delivery and logged, so secrets are redacted first.
             let filter = worker.launch.secretFilter

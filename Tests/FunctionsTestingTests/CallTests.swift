@@ -98,6 +98,14 @@ import Testing
         }
     }
 
+    @Test func errorsAreBounded() async throws {
+        let sent = await failure { let _: Bool = try await tester.call("refusesAtLength", 1_000_000) }
+        #expect(sent?.code == .outOfRange)
+        let larger = await failure { let _: Bool = try await tester.call("refusesAtLength", 1_100_000) }
+        #expect(larger?.code == .internal)
+        #expect(larger?.details == nil)
+    }
+
     @Test func chunksComeBeforeTheAnswer() async throws {
         let countdown: TestStream<Int, String> = try await tester.stream("countdown", 3)
         #expect(countdown.chunks == [3, 2, 1])

@@ -34,6 +34,9 @@ struct CallableFixtures: FunctionBundle {
         onCall("refuses") { (request: CallableRequest<NoData>) -> Bool in
             throw HttpsError(.outOfRange, "Too far.", details: ["limit": 3])
         }
+        onCall("refusesAtLength") { (request: CallableRequest<Int>) -> Bool in
+            throw HttpsError(.outOfRange, "Too far.", details: .string(String(repeating: "a", count: request.data)))
+        }
         onCall("breaks") { (request: CallableRequest<NoData>) -> Bool in throw Broken(password: "sesame") }
         onCall("answersTooMuch") { (request: CallableRequest<NoData>) in String(repeating: "a", count: 40_000_000) }
         onCall("answersNoJSON") { (request: CallableRequest<NoData>) in Double.infinity }

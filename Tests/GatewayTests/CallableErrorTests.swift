@@ -2,6 +2,7 @@ import DocumentModel
 import FunctionManifest
 import NIOCore
 import Testing
+import WorkerProtocol
 import Workers
 import WorkerTesting
 
@@ -101,6 +102,22 @@ import WorkerTesting
             #expect(answer.body == Self.hidden)
             let line = try #require(ring.log.lines("an answer is larger than it may be").first)
             #expect(line.metadata["limits.responseBody"] == "1000")
+        }
+    }
+
+    /// The host looks for secrets in it, on the loop that serves other calls.
+    @Test func anErrorBeyondTheLimitIsTheFunctionsFault() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            ring.processes.handler = { invocation in
+                let details = String(repeating: "x", count: Int(invocation.text) ?? 0)
+                invocation.fail(.aborted, "No.", details: "\"\(details)\"")
+            }
+            #expect(try ring.call("f", "1000000").answer?.status == 409)
+            let answer = try #require(try ring.call("f", "\(InvocationFailure.maxFrame)").answer)
+            #expect(answer.status == 500)
+            #expect(answer.body == Self.hidden)
+            #expect(ring.log.lines("an error is larger than it may be").count == 1)
+            #expect(ring.worker?.isRunning == true)
         }
     }
 

@@ -7,7 +7,8 @@ public typealias FunctionsErrorCode = StatusCode
 /// An error for the caller: its code, message and details reach the client unchanged.
 ///
 /// If a handler throws it, the caller sees the code's HTTP status and `{"error":{"message":…,"status":…,"details":…}}`.
-/// Any other error is logged in full and reported as INTERNAL.
+/// Any other error is logged in full and reported as INTERNAL, and one with more than 1 MiB of message and details is
+/// reported as INTERNAL, too.
 public struct HttpsError: Error, Sendable, CustomStringConvertible {
     public var code: FunctionsErrorCode
     public var message: String

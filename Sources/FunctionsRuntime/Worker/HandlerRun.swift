@@ -34,9 +34,14 @@ package enum HandlerRun {
             let isEvent = if case .event = function.handler { true } else { false }
             var failure = isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error)
             let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
-            if size > Frame.maxAnswer {
+            if size > InvocationFailure.maxBytes {
                 context.logger.error("an error is too large to be sent", metadata: ["error.bytes": "\(size)"])
-                failure = InvocationFailure(code: .internal, message: "INTERNAL")
+                if isEvent {
+                    // Its message is short, and the host has to know whether another attempt makes sense.
+                    failure.details = nil
+                } else {
+                    failure = InvocationFailure(code: .internal, message: "INTERNAL")
+                }
             }
             if failure.code == .internal, !isEvent {
                 context.logger.error(

@@ -298,6 +298,14 @@ package final class Invocation {
         return .failure(.internal)
     }
 
+    /// A handler's failure that is larger than it may be.
+    func oversizedFailure(_ bytes: Int) -> InvocationOutcome {
+        (link?.worker.logger ?? pool.logger).error(
+            "an error is larger than it may be",
+            metadata: ["execution.id": "\(executionID)", "error.bytes": "\(bytes)"])
+        return .failure(.internal)
+    }
+
     /// Ends the invocation: no process runs its handler any more. Everything that follows from an end happens here.
     func end(_ outcome: InvocationOutcome) {
         if case .ended = state { return }

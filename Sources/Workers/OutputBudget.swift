@@ -1,15 +1,19 @@
 import NIOCore
 
-/// What a worker may write per second: lines, printed or logged, bytes of logged ones, and printed bytes.
+/// What a worker may write per second: lines, printed or logged, bytes of logged ones, printed bytes, and bytes of
+/// frames that are dropped.
 struct OutputBudget: Equatable {
     static let linesPerSecond = 1000
     /// Dropped lines must be read too; this bounds their bytes.
     static let bytesPerSecond = 1024 * 1024
+    /// Bytes of dropped frames: an event loop has to read them, and serves other workers, too.
+    static let wastePerSecond = 16 * 1024 * 1024
 
     private var windowStart: NIODeadline
     private var lines = 0
     private var loggedBytes = 0
     private var bytes = 0
+    private var wasted = 0
     private(set) var dropped = 0
 
     init(now: NIODeadline) { windowStart = now }
@@ -43,10 +47,21 @@ struct OutputBudget: Equatable {
 
     private static let bytesOfLine = 32
 
+    /// - Parameter count: the bytes of a frame that is dropped: a line beyond the bounds, or one of an ended invocation.
+    /// - Returns: how long to stop reading the link; nil if more may be read.
+    mutating func waste(_ count: Int, now: NIODeadline) -> TimeAmount? {
+        renew(now)
+        wasted += count + Self.bytesOfFrame
+        guard wasted >= Self.wastePerSecond else { return nil }
+        return windowStart + .seconds(Int64(wasted / Self.wastePerSecond)) - now
+    }
+
+    private static let bytesOfFrame = 64
+
     private mutating func renew(_ now: NIODeadline) {
         guard now - windowStart >= .seconds(1) else { return }
         windowStart = now
-        (lines, loggedBytes, bytes) = (0, 0, 0)
+        (lines, loggedBytes, bytes, wasted) = (0, 0, 0, 0)
     }
 
     /// - Returns: the number of lines dropped since the last report.

@@ -42,6 +42,9 @@ extension Worker {
         return pause
     }
 
+    /// - Returns: how long to stop reading a link that has brought a frame for nothing; nil if more may be read.
+    func pause(afterWasting bytes: Int) -> TimeAmount? { output.withLock { $0.waste(bytes, now: now) } }
+
     /// Writes a line that ``mayWriteLine()`` has admitted.
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()

@@ -23,8 +23,10 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     private var owed: [UInt64: Int] = [:]
     private var isReady = false
     private var hasViolated = false
-    /// Whether the link isn't read because too many operations wait.
+    /// Whether the link isn't read because too many operations wait, or because it rests.
     package private(set) var isPaused = false
+    /// Whether the link isn't read for a while, because too many of its frames were dropped.
+    private var isResting = false
     /// When an invocation of the link ended last.
     private(set) var lastEnd = NIODeadline.uptimeNanoseconds(0)
 
@@ -115,24 +117,36 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         context.fireChannelWritabilityChanged()
     }
 
-    /// Handles what has arrived, until too many operations wait. The rest stays in the parser and the worker's socket.
+    /// Handles what has arrived, until too many operations wait or the link rests. What is left stays in the parser and
+    /// the worker's socket.
     private func readFrames() {
         do throws(ProtocolViolation) {
-            while !hasViolated, !operations.isFull, let frame = try parser.next() { try handle(frame) }
+            while !hasViolated, !operations.isFull, !isResting, let frame = try parser.next() { try handle(frame) }
         } catch {
             violated(error)
         }
-        guard operations.isFull, !isPaused, let channel else { return }
+        guard operations.isFull || isResting, !isPaused, let channel else { return }
         isPaused = true
         try? channel.syncOptions?.setOption(.autoRead, value: false)
     }
 
     /// Reads on, if the link is paused.
     func readAgain() {
-        guard isPaused, let channel else { return }
+        guard isPaused, !isResting, let channel else { return }
         isPaused = false
         readFrames()
         if !isPaused { try? channel.syncOptions?.setOption(.autoRead, value: true) }
+    }
+
+    /// A frame is dropped. After too many of them in a second, the link isn't read until the next one: only the worker
+    /// that sends them waits.
+    func waste(_ bytes: Int) {
+        guard channel != nil, !isResting, let pause = worker.pause(afterWasting: bytes) else { return }
+        isResting = true
+        eventLoop.scheduleTask(in: pause) {
+            self.isResting = false
+            if !self.operations.isFull { self.readAgain() }
+        }
     }
 
     /// The worker has broken the protocol.
@@ -148,6 +162,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     package func channelInactive(context: ChannelHandlerContext) {
         worker.broke()
         channel = nil
+        isResting = false
         pending = ByteBuffer()
         owed = [:]
         operations.close()
@@ -173,7 +188,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             worker.linkBecameReady()
         case .log:
             // First, so that a flood isn't even decoded.
-            guard worker.mayWriteLine(payload.readableBytes) else { return }
+            guard worker.mayWriteLine(payload.readableBytes) else { return waste(payload.readableBytes) }
             let line = try LogLine(from: &payload)
             let invocation = loop[frame.invocation].flatMap { $0.link === self ? $0 : nil }
             worker.log(line, execution: invocation?.executionID)
@@ -218,7 +233,10 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     /// The invocation of a frame, which must run in this worker. Nil if it has ended.
     private func invocation(_ frame: Frame) throws(ProtocolViolation) -> Invocation? {
         guard isReady else { throw ProtocolViolation("it spoke of an invocation before it was ready") }
-        guard let invocation = loop[frame.invocation] else { return nil }
+        guard let invocation = loop[frame.invocation] else {
+            waste(frame.payload.readableBytes)
+            return nil
+        }
         guard invocation.link === self else {
             throw ProtocolViolation("it spoke of invocation \(frame.invocation), which isn't its own")
         }

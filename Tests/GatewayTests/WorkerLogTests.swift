@@ -86,4 +86,44 @@ import WorkerTesting
             #expect(client.answer?.body == #"{"result":1}"#)
         }
     }
+
+    /// An event loop has to read what is dropped, and serves other workers, too.
+    @Test func aLinkThatBringsTooMuchForNothingIsReadSlowly() throws {
+        try GatewayRing.with([.callable("f"), .callable("other")]) { ring in
+            let other = try ring.call("other")
+            let otherInvocation = try #require(ring.next())
+            let client = try ring.call("f")
+            let invocation = try #require(ring.next())
+            let flood = line(String(repeating: "x", count: 900_000))
+            for _ in 0..<25 { invocation.worker.log(flood, invocation.id) }
+            invocation.end("1")
+            otherInvocation.end("2")
+            ring.advance(.milliseconds(990))
+            #expect(other.answer?.body == #"{"result":2}"#)
+            #expect(invocation.worker.unreadBytes > 0)
+            #expect(client.answer == nil)
+            ring.advance(.milliseconds(20))
+            #expect(client.answer?.body == #"{"result":1}"#)
+        }
+    }
+
+    /// Some may be on their way when it ends.
+    @Test func framesOfAnEndedInvocationAreReadSlowly() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let first = try ring.call("f")
+            let ended = try #require(ring.next())
+            ended.end("1")
+            ring.run()
+            #expect(first.answer?.body == #"{"result":1}"#)
+            let second = try ring.call("f")
+            let flood = String(repeating: "x", count: 1_000_000)
+            for _ in 0..<20 { ended.end(flood) }
+            try #require(ring.next()).end("2")
+            ring.run()
+            #expect(ended.worker.unreadBytes > 0)
+            #expect(second.answer == nil)
+            ring.advance(.seconds(2))
+            #expect(second.answer?.body == #"{"result":2}"#)
+        }
+    }
 }

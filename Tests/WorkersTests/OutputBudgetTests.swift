@@ -43,6 +43,14 @@ struct OutputBudgetTests {
         #expect(budget.take(1, now: start + .seconds(1)) == .write)
     }
 
+    /// A frame costs something even if it is empty.
+    @Test func framesThatAreDroppedAreReadSlowly() {
+        var budget = OutputBudget(now: start)
+        #expect(budget.waste(OutputBudget.wastePerSecond - 65, now: start + .milliseconds(300)) == nil)
+        #expect(budget.waste(0, now: start + .milliseconds(300)) == .milliseconds(700))
+        #expect(budget.waste(0, now: start + .seconds(1)) == nil)
+    }
+
     @Test func eachReportIsAskedForOnce() {
         var budget = OutputBudget(now: start)
         var asked = 0

@@ -164,7 +164,10 @@ package final class Invocation {
         guard size <= Frame.maxChunk, unreadBytes < Self.maxUnread else {
             throw ProtocolViolation("it sent more of a stream than its client has taken")
         }
-        guard isWanted, let client else { return link.credit(id, size) }
+        guard isWanted, let client else {
+            link.waste(0)
+            return link.credit(id, size)
+        }
         unreadBytes += max(size, 1)
         client.invocationSent(chunk: chunk) { [weak self, id] in
             guard let self else { return }

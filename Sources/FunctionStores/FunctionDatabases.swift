@@ -34,7 +34,7 @@ package final class FunctionDatabases: DatabaseBackend {
     /// What waits for all functions that observe, shared fairly among their invocations.
     private let waiting = MemoryBudget(total: 128 * 1024 * 1024)
 
-    /// Values up to this are parsed on the caller's thread, which may be an event loop.
+    /// Paths, queries and values up to this are parsed on the caller's thread, which may be an event loop.
     static let smallBytes = 16_384
     /// What a short read may return.
     private static let maxShortBytes = 65_536
@@ -54,7 +54,7 @@ package final class FunctionDatabases: DatabaseBackend {
             return completion(
                 .failure(DocumentError(.permissionDenied, "only functions and other admins have this access")))
         }
-        guard request.value.count > Self.smallBytes else { return start(request, context, completion) }
+        guard request.size > Self.smallBytes else { return start(request, context, completion) }
         Task { start(request, context, completion) }
     }
 

@@ -1,10 +1,12 @@
 import CommitPipeline
 import DocumentModel
 import DocumentStore
+import Foundation
 import FunctionStores
 import RealtimeModel
 import RealtimeStore
 import StorageEngine
+import Synchronization
 import TestSupport
 import Testing
 import WorkerProtocol
@@ -70,6 +72,32 @@ struct FunctionDatabasesTests {
         let error = await #expect(throws: DocumentError.self) { try await send(request) }
         #expect(error?.code == .invalidArgument)
         await documents.shutdown()
+    }
+
+    /// A worker's request is performed on an event loop, which serves other functions, too.
+    @Test(.endsHangs) func whatTakesLongToParseIsParsedElsewhere() async throws {
+        let long = String(repeating: "#", count: 1 << 20)
+        for request in [
+            DatabaseRequest(.get, target: long), DatabaseRequest(.get, query: Array(long.utf8)),
+            DatabaseRequest(.observe, query: Array(long.utf8)), DatabaseRequest(.set, target: long),
+        ] {
+            #expect(await !isAnsweredAtOnce(request))
+        }
+        #expect(await isAnsweredAtOnce(DatabaseRequest(.get, target: "#")))
+        await documents.shutdown()
+    }
+
+    /// Whether a request is answered on the thread that performs it, before the call returns.
+    private func isAnsweredAtOnce(_ request: DatabaseRequest) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let caller = ObjectIdentifier(Thread.current)
+            let isInside = Atomic(true)
+            backends.databases.perform(request, in: OperationContext(owner: 1)) { _ in
+                let isOnCaller = ObjectIdentifier(Thread.current) == caller
+                continuation.resume(returning: isOnCaller && isInside.load(ordering: .sequentiallyConsistent))
+            }
+            isInside.store(false, ordering: .sequentiallyConsistent)
+        }
     }
 
     @Test(.endsHangs) func aConditionIsCompared() async throws {

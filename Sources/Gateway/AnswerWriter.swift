@@ -42,7 +42,9 @@ struct AnswerWriter {
         if !mayHaveBody {
             framing = .none
         } else if let length {
-            bytes.writeHeader("Content-Length", "\(length)")
+            // A worker runs no stream for HEAD, and a handler may leave out its body: the length that GET's answer has
+            // isn't known then.
+            if length > 0 || !request.isHead { bytes.writeHeader("Content-Length", "\(length)") }
             framing = request.isHead ? .none : .length
         } else if request.isOld {
             framing = request.isHead ? .none : .untilClose

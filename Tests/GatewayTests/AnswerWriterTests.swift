@@ -43,6 +43,13 @@ import Testing
         #expect(answer(length: nil, request, parts: ["hi"]) == Self.head + "Transfer-Encoding: chunked\r\n\r\n")
     }
 
+    /// What GET's answer has is meant, whose body may not have been made.
+    @Test func headWithoutABodyHasNoLength() {
+        let request = AnswerRequest(isHead: true, keepsAlive: true)
+        #expect(answer(length: 0, request, parts: []) == Self.head + "\r\n")
+        #expect(answer(length: 0, .init(keepsAlive: true), parts: []) == Self.head + "Content-Length: 0\r\n\r\n")
+    }
+
     @Test(arguments: [HTTPResponseStatus.noContent, .notModified])
     func statusesWithoutABodyHaveNone(status: HTTPResponseStatus) {
         let text = answer(status, length: 2, .init(keepsAlive: true), parts: ["hi"])

@@ -86,6 +86,20 @@ import WorkerTesting
         }
     }
 
+    /// The runtime doesn't run a stream for its head alone.
+    @Test func headOfAStreamThatDoesNotRunHasNoLength() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            ring.processes.handler = {
+                $0.send(status: 200, [(name: "Content-Type", value: "application/pdf")])
+                $0.end("")
+            }
+            let head = try #require(try ring.send("HEAD", GatewayRing.path("f")).answer)
+            #expect(head["Content-Type"] == "application/pdf")
+            #expect(head["Content-Length"] == nil)
+            try expectNoBody(ring, "HEAD", head: "HTTP/1.1 200")
+        }
+    }
+
     @Test func aStreamedBodyArrivesAsItIsMade() throws {
         try GatewayRing.with([.http("f")]) { ring in
             let client = try ring.send("GET", GatewayRing.path("f"))

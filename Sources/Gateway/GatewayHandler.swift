@@ -161,7 +161,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
         }
-        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+        // HTTP/1.0 has no answer before the answer: its client would take this one for that.
+        if !request.isOld, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
         }
     }

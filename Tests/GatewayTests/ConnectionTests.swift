@@ -23,6 +23,20 @@ import WorkerTesting
         }
     }
 
+    @Test(arguments: ["1.1", "1.0"]) func onlyClientsThatKnowItAreAskedToGoOn(version: String) throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            ring.processes.handler = { $0.end($0.text) }
+            let client = try ring.connect()
+            client.send(
+                "POST /f HTTP/\(version)\r\nHost: h\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n")
+            let interim = version == "1.1" ? "HTTP/1.1 100 Continue\r\n\r\n" : ""
+            #expect(client.received == interim)
+            client.send("hi")
+            #expect(client.received.hasPrefix(interim + "HTTP/1.1 200 OK\r\n"))
+            #expect(client.received.hasSuffix("\r\n\r\nhi"))
+        }
+    }
+
     /// Answers that a client doesn't read would pile up in memory.
     @Test func aClientThatReadsNothingGetsNoFurtherAnswers() throws {
         try GatewayRing.with([.http("f")]) { ring in

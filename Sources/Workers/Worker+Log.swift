@@ -49,7 +49,9 @@ extension Worker {
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
         for (key, value) in line.metadata { metadata[shown(key)] = shown(value) }
-        if let execution { metadata["execution.id"] = "\(execution)" }
+        // Only the host says these: a function's lines could otherwise be shown as those of another function's call.
+        metadata["execution.id"] = execution.map { Logger.MetadataValue.string($0) }
+        metadata["worker.id"] = nil
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
         lineLogger.log(level: level, "\(shown(line.message))", metadata: metadata)
     }

@@ -25,6 +25,26 @@ import WorkerTesting
         }
     }
 
+    @Test func aFunctionDoesNotNameExecutionsAndWorkers() throws {
+        try GatewayRing.with([.callable("f"), .callable("victim")]) { ring in
+            _ = try ring.call("victim")
+            let victim = try #require(ring.next())
+            _ = try ring.call("f")
+            let invocation = try #require(ring.next())
+            let forged: [String: LogValue] = [
+                "execution.id": .text(victim.head.executionID), "worker.id": "7", "order": "8",
+            ]
+            invocation.worker.log(line("without an invocation", forged))
+            // An id of another worker's invocation doesn't help.
+            invocation.worker.log(line("of another", forged), victim.id)
+            invocation.worker.log(line("of its own", forged), invocation.id)
+            let lines = ["without an invocation", "of another", "of its own"].compactMap { ring.log.lines($0).first }
+            #expect(lines.map { $0.metadata["execution.id"] } == [nil, nil, invocation.head.executionID])
+            #expect(lines.map { $0.metadata["order"] } == ["8", "8", "8"])
+            #expect(!lines.contains { $0.metadata["worker.id"] == "7" })
+        }
+    }
+
     @Test func structuredMetadataKeepsItsStructure() throws {
         let secret = "correct horse battery staple"
         try GatewayRing.with([.callable("f")], secrets: ["KEY": secret]) { ring in

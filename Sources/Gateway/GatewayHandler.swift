@@ -25,6 +25,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private let loop: GatewayLoop
+    private let heads: HeadGauge?
     private var state = State.idle
     private var context: ChannelHandlerContext?
     /// The other end of the connection.
@@ -37,15 +38,17 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isPaused = false
     /// Whether the connection closes after the current answer. Later requests are ignored.
     private var isClosing = false
-    /// The memory of the request's body.
+    /// The memory of the request's body, and of its head if that is large.
     private var held: HeldMemory?
     /// The headers of the request that is being answered.
     private var headers = HTTPHeaders()
     /// The time at which the connection becomes stale in its current state.
     private(set) var deadline: NIODeadline
 
-    init(loop: GatewayLoop) {
+    /// - Parameter heads: what stands before the decoder.
+    init(loop: GatewayLoop, heads: HeadGauge? = nil) {
         self.loop = loop
+        self.heads = heads
         deadline = loop.eventLoop.now + loop.limits.times.idle
     }
 
@@ -98,6 +101,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
+        heads?.partArrived()
         guard !isClosing else { return }
         guard mustWait || !waiting.isEmpty else { return handle(part) }
         waiting.append(part)
@@ -160,6 +164,10 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         if let refusal = loop.rules.refusal(of: head) { return refuse(refusal.failure, status: refusal.status, head) }
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
+        }
+        let size = head.size
+        if size > HeadGauge.smallHead, !hold(size, head) {
+            return refuse(.tooManyBodies, status: .serviceUnavailable, head)
         }
         // HTTP/1.0 has no answer before the answer: its client would take this one for that.
         if !request.isOld, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
@@ -380,7 +388,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Ends an answer that can't be completed. The client sees that it was cut off.
     func breakOff() { close() }
 
-    /// Counts bytes of the body from their arrival until the request is answered or the connection closes.
+    /// Counts bytes of the request from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {
         if held == nil {
             held = HeldMemory(loop.memory.bodies, address: loop.caller.address(peer, head.headers))

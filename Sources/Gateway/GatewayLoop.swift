@@ -49,7 +49,7 @@ package final class GatewayLoop: @unchecked Sendable {
         self.routes = routes
     }
 
-    /// Heads don't count as bodies do, so they are small. Two tokens and some cookies fit.
+    /// Two tokens and some cookies fit.
     private static var headLimits: NIOHTTPDecoderLimitConfiguration {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderListSize = 80 * 1024
@@ -58,13 +58,17 @@ package final class GatewayLoop: @unchecked Sendable {
 
     /// Serves a client's connection. Call on the loop.
     package func serve(_ channel: any Channel) throws {
+        let heads = HeadGauge(memory.bodies, caller) { [self] peer, _ in
+            logRefusal("a connection was closed: too much is held of heads that aren't whole", of: peer, [:])
+        }
+        try channel.pipeline.syncOperations.addHandler(heads)
         // Answers are written as bytes, so there is no encoder.
         try channel.pipeline.syncOperations.addHandler(
             ByteToMessageHandler(
                 HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits),
                 // What follows a request for another protocol is parsed no more, and kept.
                 maximumBufferSize: 256 * 1024))
-        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
+        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self, heads: heads))
         channel.boundUnsentInSystem()
     }
 

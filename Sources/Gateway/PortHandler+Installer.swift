@@ -1,3 +1,4 @@
+import Logging
 package import NIOCore
 import NIOHTTP1
 
@@ -14,7 +15,13 @@ extension PortHandler {
             do {
                 let pipeline = context.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(PortHandler(rules), position: .after(decoder))
+                let heads = HeadGauge(rules.memory.bodies, rules.caller) { [rules] peer, now in
+                    rules.refusals?.log(
+                        "a connection was closed: too much is held of heads that aren't whole", of: peer, level: .info,
+                        now: now, ["port": "\(rules.name)"])
+                }
+                try pipeline.addHandler(heads, position: .before(decoder))
+                try pipeline.addHandler(PortHandler(rules, heads: heads), position: .after(decoder))
                 pipeline.removeHandler(self, promise: nil)
             } catch {
                 // Without the handler no request may be answered.

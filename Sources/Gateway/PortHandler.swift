@@ -23,7 +23,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         /// HTTP/1.0, which has no chunks.
         let isOld: Bool
         let headers: HTTPHeaders
-        /// The memory of its body; nil if none has come.
+        /// The memory of its body, and of its head if that is large; nil if neither has come.
         var body: HeldMemory?
     }
 
@@ -37,6 +37,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let rules: PortRules
+    private let heads: HeadGauge?
     /// Whether the channel is one of HTTP/2's streams, which has none of a socket's options.
     private let isStream: Bool
     /// Of a stream: bytes that were written and not sent.
@@ -75,9 +76,15 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasEnded = false
     private var timer: (due: NIODeadline, task: Scheduled<Void>)?
 
-    package init(_ rules: PortRules, isStream: Bool = false) {
+    package convenience init(_ rules: PortRules, isStream: Bool = false) {
+        self.init(rules, isStream: isStream, heads: nil)
+    }
+
+    /// - Parameter heads: what stands before the decoder; nil for a stream, whose connection bounds them.
+    init(_ rules: PortRules, isStream: Bool = false, heads: HeadGauge?) {
         self.rules = rules
         self.isStream = isStream
+        self.heads = heads
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -125,6 +132,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
+        heads?.partArrived()
         switch part {
         case .head(let head): endsRequests = head.endsRequests
         case .end: takesNoMore = endsRequests
@@ -148,14 +156,15 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             isLast = endsRequests
             // One behind others is read only once the server wants it.
             if unanswered.count == 1 { receiveBy = context.eventLoop.now + rules.times.transfer }
+            let size = head.size
+            guard size <= HeadGauge.smallHead || hold(size, of: head, context) else {
+                return refuse(.tooManyBodies, of: head, context)
+            }
         case .body(let bytes):
             guard let receiving, !unanswered.isEmpty else { break }
-            let last = unanswered.count - 1
-            var held =
-                unanswered[last].body ?? HeldMemory(rules.memory.bodies, address: address(receiving.headers, context))
-            let isHeld = held.take(bytes.readableBytes) { rules.caller.user(receiving.headers) }
-            unanswered[last].body = held
-            guard isHeld else { return refuse(.tooManyBodies, of: receiving, context) }
+            guard hold(bytes.readableBytes, of: receiving, context) else {
+                return refuse(.tooManyBodies, of: receiving, context)
+            }
         case .end:
             receiving = nil
             receiveBy = .distantFuture
@@ -163,6 +172,15 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
         // Most requests are whole by now.
         if let timer, receiveBy < timer.due, case .body = part { schedule(context) }
+    }
+
+    /// Counts bytes of the newest request until it is answered.
+    private func hold(_ bytes: Int, of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
+        let last = unanswered.count - 1
+        var held = unanswered[last].body ?? HeldMemory(rules.memory.bodies, address: address(head.headers, context))
+        let isHeld = held.take(bytes) { rules.caller.user(head.headers) }
+        unanswered[last].body = held
+        return isHeld
     }
 
     package func read(context: ChannelHandlerContext) { if !takesNoMore { context.read() } }

@@ -181,6 +181,37 @@ import WorkerTesting
         #expect(connection.memory.bodies.figures.used == 0)
     }
 
+    @Test func aLargeHeadCountsToo() throws {
+        let connection = try Connection()
+        let memory = connection.memory.bodies
+        let start = "GET /a HTTP/1.1\r\nHost: x\r\nX-A: "
+        try connection.send(start + String(repeating: "x", count: 20_000))
+        #expect(memory.figures.used > 20_000)
+        try connection.send("\r\n\r\n")
+        #expect(try connection.requests() == ["/a"])
+        #expect(memory.figures.used > 20_000)
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(memory.figures.used == 0)
+        // The connection goes on, and one that ends gives back what it has sent.
+        try connection.send(start + String(repeating: "x", count: 20_000))
+        #expect(memory.figures.used > 20_000)
+        _ = try? connection.channel.finish()
+        #expect(memory.figures.used == 0)
+    }
+
+    @Test func aLargeHeadWithoutRoomIsRefused() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 20_000))
+        let start = "GET /a HTTP/1.1\r\nHost: x\r\nX-A: "
+        try connection.send(start + String(repeating: "x", count: 9_000) + "\r\n\r\n")
+        #expect(try connection.requests() == [])
+        #expect(try connection.received().hasPrefix("HTTP/1.1 503 "))
+        #expect(!connection.channel.isActive)
+        let other = try Connection(memory: PortMemory(bodies: 20_000))
+        try other.send(start + String(repeating: "x", count: 9_000))
+        #expect(!other.channel.isActive)
+        #expect(other.log.all.count == 1)
+    }
+
     /// The rest of its body is passed on to the server, which reads it for the sake of the connection.
     @Test func aRequestMayBeAnsweredBeforeItsBodyIsWhole() throws {
         let connection = try Connection(memory: PortMemory(bodies: 800))

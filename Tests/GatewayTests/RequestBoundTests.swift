@@ -166,6 +166,47 @@ import WorkerTesting
         }
     }
 
+    /// Each connection may have one, for as long as its request is answered.
+    @Test func aLargeHeadCountsAsABodyDoes() throws {
+        try GatewayRing.with([.http("f")], memory: PortMemory(bodies: 100_000)) { ring in
+            let head = "GET /f HTTP/1.1\r\nHost: h\r\nX-A: \(String(repeating: "x", count: 20_000))\r\n\r\n"
+            let clients = try (0..<2).map { _ in try ring.connect() }
+            for client in clients { client.send(head) }
+            #expect(clients.map { $0.answer?.status } == [nil, 503])
+            #expect(clients[1].isClosed)
+            #expect((20_000..<20_100).contains(ring.gateway.memory.bodies.figures.used))
+            try #require(ring.next()).end("1")
+            ring.run()
+            #expect(clients[0].answer?.status == 200)
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+        }
+    }
+
+    /// A client could leave such heads on all its connections.
+    @Test func whatHasComeOfALargeHeadCounts() throws {
+        try GatewayRing.with([.http("f")], memory: PortMemory(bodies: 100_000)) { ring in
+            ring.processes.handler = { $0.end("1") }
+            let start = "GET /f HTTP/1.1\r\nHost: h\r\nX-A: "
+            let clients = try (0..<3).map { _ in try ring.connect() }
+            clients[0].send(start + String(repeating: "x", count: 8_000))
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+            clients[0].send(String(repeating: "x", count: 12_000))
+            #expect((20_000..<20_100).contains(ring.gateway.memory.bodies.figures.used))
+            clients[1].send(start + String(repeating: "x", count: 20_000))
+            #expect(clients.map(\.isClosed) == [false, true, false])
+            #expect(
+                ring.log.lines("a connection was closed: too much is held of heads that aren't whole").count == 1)
+            clients[0].send("\r\n\r\n")
+            #expect(clients[0].answer?.body == "1")
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+            // One that leaves gives back what it has sent.
+            clients[2].send(start + String(repeating: "x", count: 20_000))
+            #expect(ring.gateway.memory.bodies.figures.used > 0)
+            clients[2].hangUp()
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+        }
+    }
+
     @Test func refusalsOfOneCallerAreLoggedATenTimesAMinute() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             let bad = ["Content-Type": "text/plain"]

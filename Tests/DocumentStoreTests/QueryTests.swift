@@ -161,6 +161,37 @@ struct QueryTests {
         #expect(reason { $0.collectionID = "" } != nil)
     }
 
+    /// As on Firestore, where the document above the collection counts as one of them.
+    @Test(arguments: [
+        (0, 100, false, true), (0, 101, false, false), (60, 40, false, true), (60, 41, false, false),
+        (0, 99, true, true), (0, 100, true, false), (99, 0, true, true), (100, 0, true, false),
+    ])
+    func filtersAndOrdersHaveABoundTogether(filters: Int, orders: Int, isBelow: Bool, isTaken: Bool) throws {
+        var query = Query(parent: isBelow ? try DocumentPath("p/d") : nil, collectionID: "c")
+        let parts = try (0..<filters).map { Query.Filter.field(try FieldPath("f\($0)"), .equal, .integer(1)) }
+        if !parts.isEmpty { query.filter = .and(parts) }
+        query.orderBy = try (0..<orders).map { Query.Order(try FieldPath("o\($0)")) }
+        guard !isTaken else {
+            #expect(try NormalizedQuery(query).orders.count == orders + 1)
+            return
+        }
+        let error = #expect(throws: DocumentError.self) { try NormalizedQuery(query) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.hasSuffix("this one has \(filters) filters and \(orders) orders") == true)
+    }
+
+    /// The sum of a field reads it in its order, which isn't one of the query's own.
+    @Test func aSumBesideAllFiltersIsFound() async throws {
+        try await withStore { test in
+            try await test.set("c/a", ["f": .integer(1), "n": .integer(2)])
+            var query = Query(collectionID: "c")
+            query.filter = .and(Array(repeating: .field(try FieldPath("f"), .equal, .integer(1)), count: 100))
+            let answer = try await test.store.aggregate(
+                query, [.sum(try FieldPath("n"))], .strong, in: OperationContext())
+            #expect(answer.values == [.integer(2)])
+        }
+    }
+
     /// The ids and their order are those that Firebase's web SDK is tested with.
     @Test(arguments: EngineKind.allCases) func numericIDsComeFirst(kind: EngineKind) async throws {
         let sorted = [

@@ -31,6 +31,8 @@ struct NormalizedQuery: Sendable {
             throw .invalidArgument("a collection id must not contain a slash, and \"\(query.collectionID)\" does")
         }
         disjuncts = try QueryLeaf.disjuncts(of: query.filter)
+        // Only the store itself requires more fields, of a query that was checked without them.
+        if required.isEmpty { try Self.checkSize(query) }
         orders = try Self.orders(query)
         for field in query.projection ?? [] { try QueryLeaf.check(field) }
         projection = query.projection.map { FieldMask($0.lazy.filter { !$0.isDocumentID }) }
@@ -49,6 +51,19 @@ struct NormalizedQuery: Sendable {
             }
         }
         try checkNames()
+    }
+
+    /// Planning looks at each order many times, so that very many of them would keep a thread for minutes.
+    ///
+    /// - Throws: if the query exceeds Firestore's limit on filters, orders and the document above it together.
+    private static func checkSize(_ query: Query) throws(DocumentError) {
+        let filters = query.filter.map { QueryLeaf.conditionCount($0) } ?? 0
+        let limit = QueryLeaf.maxFilters - (query.parent == nil ? 0 : 1)
+        guard filters + query.orderBy.count <= limit else {
+            throw .invalidArgument(
+                "a query may have 100 filters and orders together, the limit, or 99 below a document, and this one has "
+                    + "\(filters) filters and \(query.orderBy.count) orders")
+        }
     }
 
     private static func path(_ query: Query) -> String {

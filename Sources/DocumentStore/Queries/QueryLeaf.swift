@@ -178,6 +178,14 @@ struct QueryLeaf: Hashable, Sendable {
         return counts
     }
 
+    /// The number of conditions of a filter.
+    static func conditionCount(_ filter: Query.Filter) -> Int {
+        switch filter {
+        case .and(let filters), .or(let filters): filters.reduce(0) { $0 + conditionCount($1) }
+        case .field, .unary: 1
+        }
+    }
+
     private static func count(_ filter: Query.Filter, _ counts: inout Counts) {
         switch filter {
         case .and(let filters), .or(let filters):

@@ -15,7 +15,7 @@ enum OracleQueries {
 
     static var cases: [OracleCase] {
         [documents, below] + inequalities + negations + memberships + combinations + shapes + cursors + groups + names
-            + refusals
+            + refusals + many
     }
 
     private static let documents = OracleCase(
@@ -160,6 +160,17 @@ enum OracleQueries {
                 differs: "the emulator wants an index for it; we don't need one"),
             ask("by two", order: [Words.by("x", descending: true), Words.by("y")]),
         ]
+    }
+
+    /// Filters and orders, and the document above, at the bound that they have together and beyond.
+    private static var many: [OracleCase] {
+        [(0, 100, ""), (0, 101, ""), (60, 40, ""), (60, 41, ""), (0, 99, "/q/a"), (0, 100, "/q/a")].map {
+            (filters: Int, orders: Int, parent: String) -> OracleCase in
+            let parts = (0..<filters).map { Words.filter("f\($0)", "EQUAL", int(1)) }
+            let query = Words.query(
+                "q", where: parts.isEmpty ? nil : Words.all(parts), order: (0..<orders).map { Words.by("o\($0)") })
+            return OracleCase("\(filters) filters, \(orders) orders, below \(parent)/", .query(query, below: parent))
+        }
     }
 
     private static var cursors: [OracleCase] {

@@ -5,6 +5,8 @@
 public enum DocumentLimits {
     public static let maxDocumentBytes = 1_048_576
     public static let maxDepth = 20
+    /// How many collections may be within each other on the way to a document that is written or referred to.
+    package static let maxNestedCollections = 100
     public static let maxTransforms = 500
     public static let maxIndexEntries = 40_000
     public static let maxIndexBytes = 8 * 1024 * 1024
@@ -27,11 +29,20 @@ public enum DocumentLimits {
 
     /// Checks a document's fields as they would be stored, except for their index entries.
     package static func checkContent(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
+        try checkNesting(of: path)
         try check(fields, depth: 0, below: 0, of: path)
         let size = size(of: path) + size(of: fields) + 32
         guard size <= maxDocumentBytes else {
             throw .invalidArgument(
                 "document \"\(path)\" would have \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
+        }
+    }
+
+    private static func checkNesting(of path: DocumentPath) throws(DocumentError) {
+        guard path.nestedCollections <= maxNestedCollections else {
+            throw .invalidArgument(
+                "a path leads through \(path.nestedCollections) collections within each other, more than 100, the limit"
+            )
         }
     }
 
@@ -115,7 +126,8 @@ public enum DocumentLimits {
         _ value: Value, depth: Int, inArray: Bool, below name: Int, of path: DocumentPath
     ) throws(DocumentError) {
         switch value {
-        case .null, .boolean, .integer, .double, .reference: return
+        case .null, .boolean, .integer, .double: return
+        case .reference(let name): try checkNesting(of: name.path)
         case .string(let text): try checkValueBytes(text.utf8.count, of: path)
         case .bytes(let bytes): try checkValueBytes(bytes.count, of: path)
         case .timestamp(let time):

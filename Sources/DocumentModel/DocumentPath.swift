@@ -27,6 +27,9 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
         CollectionPath(unchecked: PathSegments.dropLast(string))
     }
 
+    /// How many collections are within each other on the way to the document: one for each two segments.
+    package var nestedCollections: Int { (string.utf8.count { $0 == UInt8(ascii: "/") } + 1) / 2 }
+
     /// - Throws: `invalidArgument` if `id` isn't a valid segment.
     public func collection(_ id: String) throws(DocumentError) -> CollectionPath {
         try CollectionPath(string + "/" + id)

@@ -68,6 +68,22 @@ struct DocumentLimitsTests {
         #expect(try refusal(of: ["f": .array([vector])])?.contains("directly contains a vector") == true)
     }
 
+    @Test(arguments: [(100, true), (101, false)])
+    func collectionsAreWithinEachOtherSoDeep(collections: Int, isTaken: Bool) throws {
+        let path = try DocumentPath(Array(repeating: "a/b", count: collections).joined(separator: "/"))
+        let reference = Value.reference(DocumentName(database: DatabaseID(project: "demo"), path: path))
+        let fields: [String: Value] = ["f": .array([.map(["r": reference])])]
+        guard !isTaken else {
+            try DocumentLimits.check([:], of: path)
+            #expect(try refusal(of: fields) == nil)
+            return
+        }
+        let error = #expect(throws: DocumentError.self) { try DocumentLimits.check([:], of: path) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("101 collections") == true)
+        #expect(try refusal(of: fields)?.contains("101 collections") == true)
+    }
+
     @Test func tooManyIndexEntriesAreRefused() throws {
         #expect(try refusal(of: ["f": .array(Array(repeating: .null, count: 39_998))]) == nil)
         #expect(try refusal(of: ["f": .array(Array(repeating: .null, count: 39_999))])?.contains("40,000") == true)

@@ -143,6 +143,30 @@ import Testing
         #expect(try !isAllowed(blocks, path))
     }
 
+    @Test(arguments: [(100, true), (101, false)]) func aPathHasABound(collections: Int, isAllowed: Bool) throws {
+        let path = Array(repeating: "a/b", count: collections).joined(separator: "/")
+        #expect(try self.isAllowed("match /{p=**} { allow get; }", path) == isAllowed)
+        let rules = try Ruleset(TestRules.file("match /{p=**} { allow list; }"))
+        func decide(_ query: Query) throws -> RulesDecision {
+            let segments = (query.parent?.segments ?? []).map(String.init) + [query.collectionID]
+            let request = RulesRequest(
+                .list, database: "(default)", path: segments, auth: TestRules.user(), time: TestRules.time,
+                query: query)
+            return try rules.decide(request, TestRules.documents())
+        }
+        for isGroup in [false, true] {
+            let below = Query(parent: try DocumentPath(path), collectionID: "c", allDescendants: isGroup)
+            #expect(try decide(below).isAllowed == isAllowed)
+        }
+        var named = Query(collectionID: "a")
+        named.filter = .field(
+            .documentID, .equal,
+            .reference(DocumentName(database: DatabaseID(project: "demo"), path: try DocumentPath(path))))
+        let decision = try decide(named)
+        #expect(decision.isAllowed == isAllowed)
+        #expect(decision.explanation.contains("more than 100 collections") == !isAllowed)
+    }
+
     // MARK: Functions
 
     @Test(arguments: [

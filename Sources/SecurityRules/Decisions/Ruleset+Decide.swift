@@ -59,7 +59,22 @@ extension Ruleset {
         return request.fullPath.dropLast().map { .known($0) } + [.any, .known(query.collectionID), .one]
     }
 
+    /// Whether a path leads through more collections than that of any document. What a `**` captures is made for each
+    /// segment at which it may end, so that a path of some thousand segments would take tens of milliseconds.
+    private static func isTooDeep(_ request: RulesRequest, _ facts: QueryFacts?) -> Bool {
+        // A query's path ends with its collection.
+        let segments = request.path.count - (request.query == nil ? 0 : 1)
+        let named = facts?.name.map { 2 * $0.path.nestedCollections } ?? 0
+        return max(segments, named) > 2 * DocumentLimits.maxNestedCollections
+    }
+
     private func decide(_ evaluator: inout Evaluator, _ path: [PathPart]) throws -> RulesDecision {
+        guard !Self.isTooDeep(evaluator.request, evaluator.facts) else {
+            let refusal = RulesDecision.Refusal(
+                allow: nil, position: source.position(of: 0),
+                reason: "the path has more than \(DocumentLimits.maxNestedCollections) collections within each other")
+            return decision(nil, [], refusal, evaluator)
+        }
         var tried: [(allow: Int, value: RuleValue)] = []
         var exceeded: RulesDecision.Refusal?
         var attempts = 0

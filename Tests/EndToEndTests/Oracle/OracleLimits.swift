@@ -28,6 +28,11 @@ enum OracleLimits {
             set("name \(name.prefix(20)), \(name.utf8.count) bytes", [:], at: name)
         }
         cases.append(set("name l/____", [:], at: "l/____", differs: reserved))
+        for count in [100, 101] {
+            let path = Array(repeating: "l/d", count: count).joined(separator: "/")
+            cases.append(set("\(count) collections", [:], at: path))
+            cases.append(set("a reference through \(count) collections", ["f": Words.reference(path)]))
+        }
         return cases
     }
 

@@ -19,7 +19,7 @@ package enum Access: Hashable, Sendable {
 
 /// The store as a policy sees it while it decides on one operation, and what it has cost so far.
 package final class AccessView {
-    /// The time that server timestamps of the operation have.
+    /// The time of the operation; of writes the one that their server timestamps have.
     package let time: Timestamp
     /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil if only the
     /// policy's own bounds apply.

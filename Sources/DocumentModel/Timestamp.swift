@@ -52,6 +52,11 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
         Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1000 * 1000)
     }
 
+    /// The time truncated to milliseconds, as server timestamps in fields are.
+    package var truncatedToMilliseconds: Timestamp {
+        Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
+    }
+
     public static func < (a: Timestamp, b: Timestamp) -> Bool {
         (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }

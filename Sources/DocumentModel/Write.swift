@@ -42,7 +42,7 @@ public struct FieldTransform: Hashable, Sendable {
     }
 
     public enum Operation: Hashable, Sendable {
-        /// Sets the commit time.
+        /// Sets the time of the request, in milliseconds.
         case serverTimestamp
         /// Adds a number. Integers saturate at Int64's bounds; a double on either side produces a double; a value that
         /// isn't a number counts as 0.

@@ -96,15 +96,24 @@ struct WriteTests {
         }
     }
 
-    @Test func serverTimestampIsTheCommitTime() async throws {
+    /// Clients that know no finer times find by it exactly the documents that have it.
+    @Test func serverTimestampIsTheCommitTimeInMilliseconds() async throws {
         try await withStore { test in
+            test.clock.setWall(Timestamp(seconds: 1_795_580_608, nanoseconds: 916_123_000))
             let result = try await test.commit([
                 Write(
                     path: try DocumentPath("a/b"), operation: .set([:]),
                     transforms: [FieldTransform(field, .serverTimestamp)])
             ])
-            #expect(try await test.get("a/b")?.fields["f"] == .timestamp(result.commitTime))
+            #expect(result.commitTime == Timestamp(seconds: 1_795_580_608, nanoseconds: 916_123_000))
+            let time = Value.timestamp(Timestamp(seconds: 1_795_580_608, nanoseconds: 916_000_000))
+            #expect(result.writeResults.first?.transformResults == [time])
+            #expect(try await test.get("a/b")?.fields["f"] == time)
             #expect(try await test.get("a/b")?.updateTime == result.commitTime)
+            var after = Query(collectionID: "a")
+            after.orderBy = [Query.Order(field)]
+            after.start = Query.Cursor(values: [time], before: false)
+            #expect(try await test.query(after).isEmpty)
         }
     }
 

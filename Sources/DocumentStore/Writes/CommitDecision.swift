@@ -5,7 +5,7 @@ import DocumentModel
 struct CommitDecision: Sendable {
     /// The version of the state.
     let version: Int64
-    /// The time of the request, which its server timestamps have.
+    /// The time of the request, which its server timestamps have in milliseconds.
     let time: Timestamp
     /// All documents that the writes and the policy have read.
     let reads: Set<DocumentPath>

@@ -8,6 +8,9 @@ struct WriteComputation {
     private(set) var decisionCost = 0
 
     private let time: Timestamp
+    /// The time of the request, for server timestamps and rules: in milliseconds, as on Firestore. Clients page by such
+    /// times, and many of them know no finer ones.
+    private let requestTime: Timestamp
     private let policy: (any AccessPolicy)?
     private let maxDecisionCost: Int?
     private let catalog: IndexCatalog
@@ -23,7 +26,7 @@ struct WriteComputation {
     private var refusal: DocumentError?
 
     /// - Parameters:
-    ///   - time: the commit's time, and that of its server timestamps.
+    ///   - time: the commit's time, and in milliseconds that of its server timestamps.
     ///   - maxDecisionCost: what the policy's decisions may cost; nil for the policy's own bounds.
     ///   - catalog: determines how a document's index entries are counted.
     ///   - repeated: the bound on repeated work.
@@ -34,6 +37,7 @@ struct WriteComputation {
         catalog: IndexCatalog, repeated: RepeatedWork, read: @escaping (DocumentPath) throws -> Document?
     ) throws {
         self.time = time
+        requestTime = time.truncatedToMilliseconds
         self.policy = policy
         self.maxDecisionCost = maxDecisionCost
         self.catalog = catalog
@@ -77,7 +81,7 @@ struct WriteComputation {
             }
         }
         let view = AccessView(
-            time: time, maxCost: maxDecisionCost,
+            time: requestTime, maxCost: maxDecisionCost,
             document: { [before] path throws(DocumentError) in
                 if let known = before[path] { return known }
                 return try readStored(path)
@@ -182,7 +186,7 @@ struct WriteComputation {
                 repeated.add(current)
                 if repeated.refusal != nil { break }
             }
-            let (value, result) = transform.apply(to: current, at: time)
+            let (value, result) = transform.apply(to: current, at: requestTime)
             fields.set(value.truncatedToMicroseconds, at: transform.field.segments[...])
             results.append(result)
         }

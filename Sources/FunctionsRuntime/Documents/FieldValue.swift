@@ -18,7 +18,7 @@ public struct FieldValue: Sendable, Hashable {
 
     public init(_ value: Value) { content = .value(value) }
 
-    /// The commit's time.
+    /// The commit's time, in milliseconds.
     public static func serverTimestamp() -> FieldValue { FieldValue(content: .transform(.serverTimestamp)) }
 
     /// Deletes the field. For `updateData`, and for `setData` with `merge`.

@@ -6,7 +6,10 @@ enum ModelTransforms {
         _ operation: FieldTransform.Operation, to current: Value?, at time: Timestamp
     ) -> (value: Value, result: Value) {
         switch operation {
-        case .serverTimestamp: return (.timestamp(time), .timestamp(time))
+        case .serverTimestamp:
+            let milliseconds = time.nanoseconds / 1_000_000
+            let value = Value.timestamp(Timestamp(seconds: time.seconds, nanoseconds: milliseconds * 1_000_000))
+            return (value, value)
         case .increment(let operand):
             let sum = sum(current, operand)
             return (sum, sum)

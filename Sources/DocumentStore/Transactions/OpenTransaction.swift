@@ -16,7 +16,8 @@ struct ReadSet: Sendable {
         self.documents = documents
         self.queries = queries
         self.aggregated = aggregated
-        weight = documents.reduce(0) { $0 + Self.weight(of: $1) } + queries.keys.reduce(0) { $0 + Self.weight(of: $1) }
+        weight =
+            documents.reduce(0) { $0 + Self.weight(of: $1) } + queries.values.reduce(0) { $0 + Self.weight(of: $1) }
     }
 
     var count: Int { documents.count + queries.count }
@@ -25,7 +26,7 @@ struct ReadSet: Sendable {
         for path in other.documents where documents.insert(path).inserted { weight += Self.weight(of: path) }
         for (query, normalized) in other.queries where queries[query] == nil {
             queries[query] = normalized
-            weight += Self.weight(of: query)
+            weight += Self.weight(of: normalized)
         }
         aggregated.formUnion(other.aggregated)
     }
@@ -37,24 +38,7 @@ struct ReadSet: Sendable {
 
     private static func weight(of path: DocumentPath) -> Int { 1 + path.string.utf8.count / 128 }
 
-    private static func weight(of query: Query) -> Int {
-        var bytes = 1024 + (query.parent?.string.utf8.count ?? 0) + query.collectionID.utf8.count
-        if let filter = query.filter { bytes += size(of: filter) }
-        for cursor in [query.start, query.end] {
-            bytes += cursor?.values.reduce(0) { $0 + DocumentLimits.size(of: $1) } ?? 0
-        }
-        return bytes / 128
-    }
-
-    private static func size(of filter: Query.Filter) -> Int {
-        switch filter {
-        case .and(let filters), .or(let filters): filters.reduce(64) { $0 + size(of: $1) }
-        case .field(let field, _, let value): size(of: field) + DocumentLimits.size(of: value)
-        case .unary(let field, _): size(of: field)
-        }
-    }
-
-    private static func size(of field: FieldPath) -> Int { field.segments.reduce(64) { $0 + 16 + $1.utf8.count } }
+    private static func weight(of query: NormalizedQuery) -> Int { query.heldBytes / 128 }
 
     /// The queries by the keys of their collections and groups.
     var queriesByPlace: [TurnKey: [NormalizedQuery]] { Dictionary(grouping: queries.values, by: \.turnKey) }

@@ -122,6 +122,31 @@ struct TransactionBoundTests {
         _ = try table.read(ids[1], owner: 7, try reads("a/b"), snapshot: 1, at: .zero)
     }
 
+    /// A query is held until its transaction ends, with all that it selects or compares with and with each of its
+    /// conjunctions.
+    @Test func aLargeQueryCountsAsManyReads() throws {
+        var configuration = configuration
+        configuration.maxNotedReadsPerClient = 100
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let id = try table.begin(isReadOnly: false, context: client(7), at: .zero)
+        _ = try table.read(id, owner: 7, try reads(of: Query(collectionID: "a")), snapshot: 1, at: .zero)
+
+        var (selecting, comparing, divided) = (
+            Query(collectionID: "a"), Query(collectionID: "a"), Query(collectionID: "a")
+        )
+        selecting.projection = try (0..<200).map { try FieldPath("f\($0)") }
+        let nulls = Value.array(Array(repeating: .null, count: 1000))
+        comparing.filter = .field(try FieldPath("f"), .equal, nulls)
+        let equal = try (0..<50).map { Query.Filter.field(try FieldPath("f\($0)"), .equal, .integer(1)) }
+        divided.filter = .and(equal + [.field(try FieldPath("n"), .in, .array((0..<30).map { .integer($0) }))])
+        for query in [selecting, comparing, divided] {
+            let refused = #expect(throws: DocumentError.self) {
+                try table.read(id, owner: 7, try reads(of: query), snapshot: 1, at: .zero)
+            }
+            #expect(refused?.code == .resourceExhausted)
+        }
+    }
+
     @Test func whatIsOverMakesRoomBeforeAnyoneIsRefused() throws {
         var configuration = configuration
         configuration.maxNotedReads = 4

@@ -74,6 +74,21 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// Over WebChannel as over gRPC.
+    @Test func aMessageOfTheWebSDKHasABound() async throws {
+        let followed = try Followed()
+        let endpoint = ListenEndpoint(
+            followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 200, onNews: {})
+        func sent() -> [String] { endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) } }
+        let name = "projects/demo/databases/(default)/documents/a/b"
+        let message = #"{"addTarget":{"targetId":2,"documents":{"documents":["\#(name)"]}}}"#
+        endpoint.receive(Array(message.utf8))
+        #expect(sent().first?.contains("ADD") == true)
+        endpoint.receive(Array((message + String(repeating: " ", count: 200)).utf8))
+        #expect(sent().map { $0.contains("RESOURCE_EXHAUSTED") } == [true])
+        await followed.store.shutdown()
+    }
+
     @Test func aTargetThatBeginsAgainHasOneStart() async throws {
         let followed = try Followed()
         try await followed.set("a/1")

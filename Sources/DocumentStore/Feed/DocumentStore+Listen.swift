@@ -30,6 +30,7 @@ extension DocumentStore {
         onNews: (@Sendable (_ isEnd: Bool) -> Void)?
     ) throws(DocumentError) -> ListenerMailbox {
         let target = try ListenerTarget(target)
+        let held = try listeners.targets.hold(target.heldBytes, client: context.policy == nil ? nil : context.owner)
         let mailbox = try listeners.register(context, onNews: onNews)
         submit(
             ViewRead(store: self, context: context, caller: context.client) {
@@ -41,7 +42,8 @@ extension DocumentStore {
                 // The listener may have been cancelled while this read was waiting.
                 guard !mailbox.isEnded else { return }
                 let core = try ListenerCore(
-                    target, from: position, isCounted: isCounted, mailbox, context, parts, view, version: version)
+                    target, from: position, isCounted: isCounted, mailbox, context, parts, view, version: version,
+                    held: held)
                 try parts.listeners.add(core)
             })
         return mailbox

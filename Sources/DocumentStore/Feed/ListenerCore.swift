@@ -19,15 +19,20 @@ final class ListenerCore: @unchecked Sendable {
     let untakenBytes: Int
     /// The bytes of its window that count towards the limit on all windows.
     var notedBytes = 0
+    /// Counts the target.
+    private let held: HeldTarget?
 
     /// Reads the first result, or the changes since a position.
     ///
+    /// - Parameter held: counts the target for as long as the listener is in memory; nil if it isn't counted.
     /// - Throws: `DocumentError`; `failedPrecondition` if the listener has to start over.
     init(
         _ target: ListenerTarget, from position: Timestamp?, isCounted: Bool = false, _ mailbox: ListenerMailbox,
-        _ context: OperationContext, _ parts: DocumentParts, _ view: DocumentView, version: Int64
+        _ context: OperationContext, _ parts: DocumentParts, _ view: DocumentView, version: Int64,
+        held: HeldTarget? = nil
     ) throws {
         self.mailbox = mailbox
+        self.held = held
         policy = context.policy
         refiller = context.policy == nil ? .listener(mailbox.id) : .client(context.owner ?? 0)
         start = version

@@ -31,6 +31,8 @@ final class ListenerHub: Sendable {
     private let isBehind = Atomic<Bool>(false)
     private let version = Atomic<Int64>(0)
     private let unread = UnreadBytes()
+    /// What all listeners listen to.
+    let targets: TargetMemory
     /// The groups that have news since the last round.
     private let signalled = Mutex<[ObjectIdentifier: ListenerGroup]>([:])
 
@@ -39,6 +41,7 @@ final class ListenerHub: Sendable {
         let windows = WindowBytes(
             limit: configuration.maxWindowBytes, perClient: configuration.maxWindowBytesPerClient)
         registry = Mutex(Registry(windows: windows))
+        targets = TargetMemory(limit: configuration.maxTargetBytes, perClient: configuration.maxTargetBytesPerClient)
     }
 
     /// The time up to which all listeners have received their events.

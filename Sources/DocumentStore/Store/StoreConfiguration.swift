@@ -62,6 +62,9 @@ package struct StoreConfiguration: Sendable {
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024
     package var maxUnreadBytes = 256 * 1024 * 1024
+    /// The size of what all listeners listen to, and those of one client; for functions only the total is limited.
+    package var maxTargetBytes = 256 * 1024 * 1024
+    package var maxTargetBytesPerClient = 32 * 1024 * 1024
     /// The size of the windows of all listeners, and of those of one client; for functions only the total is limited.
     package var maxWindowBytes = 256 * 1024 * 1024
     package var maxWindowBytesPerClient = 32 * 1024 * 1024

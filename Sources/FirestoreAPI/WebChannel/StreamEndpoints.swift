@@ -40,17 +40,23 @@ extension StreamJSON {
 final class ListenEndpoint: StreamEndpoint {
     private let stream: ListenStream
     private let json: StreamJSON
+    private let maxBytes: Int
     private let ready = Mutex(Ready())
     private let onNews: @Sendable () -> Void
 
-    init(_ stream: ListenStream, _ json: StreamJSON, onNews: @escaping @Sendable () -> Void) {
+    /// - Parameter maxBytes: the size of one message of the client.
+    init(_ stream: ListenStream, _ json: StreamJSON, maxBytes: Int, onNews: @escaping @Sendable () -> Void) {
         self.stream = stream
         self.json = json
+        self.maxBytes = maxBytes
         self.onNews = onNews
     }
 
     func receive(_ text: [UInt8]) {
         guard !ready.withLock({ $0.isEnded }) else { return }
+        guard text.count <= maxBytes else {
+            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(maxBytes) bytes"))
+        }
         do throws(DocumentError) {
             try stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
         } catch {

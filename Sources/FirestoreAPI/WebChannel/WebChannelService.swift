@@ -207,7 +207,7 @@ package final class WebChannelService: Sendable {
             let (service, address, principal) = (service, call.address, requester.principal)
             let stream = ListenStream(
                 store, limits: limits.listen, context: { service.context(principal, at: address) }, onNews: onNews)
-            return ListenEndpoint(stream, json, onNews: onNews)
+            return ListenEndpoint(stream, json, maxBytes: limits.listen.message, onNews: onNews)
         case .write:
             let holder = requester.principal.holder ?? .stranger(call.address ?? 0)
             return WriteEndpoint(

@@ -75,6 +75,38 @@ struct ListenerBoundsTests {
         return event
     }
 
+    /// A query is in memory as long as its listener, whatever it finds.
+    @Test func targetsHaveABoundPerClientAndInAll() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxTargetBytes = 100_000
+        configuration.maxTargetBytesPerClient = 60_000
+        try await withStore(configuration: configuration) { test in
+            var query = Query(collectionID: "c")
+            query.projection = try (0..<200).map { try FieldPath("f\($0)") }
+            let documents = Set(try (0..<100).map { try DocumentPath("c/d\($0)") })
+            func listen(to target: ListenTarget, _ owner: UInt64?) throws -> DocumentListener {
+                let policy: (any AccessPolicy)? = owner == nil ? nil : Everything()
+                return try test.store.listen(to: target, in: OperationContext(owner: owner, policy: policy))
+            }
+            let first = try listen(to: .query(query), 1)
+            for target in [ListenTarget.query(query), .documents(documents)] {
+                let own = await refusal { _ = try listen(to: target, 1) }
+                #expect(own?.code == .resourceExhausted && own?.message.contains("a client") == true)
+            }
+            // Short ones have room, and other clients and functions have the rest.
+            let short = try listen(to: .query(Query(collectionID: "c")), 1)
+            let second = try listen(to: .query(query), 2)
+            let all = await refusal { _ = try listen(to: .query(query), nil) }
+            #expect(all?.code == .resourceExhausted && all?.message.contains("the limit") == true)
+            #expect(test.store.listeners.count == 3)
+            // What has ended counts no more, once its first read and the listeners' thread have let go of it.
+            for listener in [first, short, second] { listener.cancel() }
+            while test.store.listeners.targets.total > 0 { await Task.yield() }
+            let third = try listen(to: .query(query), nil)
+            guard case .initial? = try? await event(third) else { throw DocumentError(.unknown, "") }
+        }
+    }
+
     @Test func windowsHaveABoundPerClientAndInAll() async throws {
         var configuration = TestStore.configuration
         configuration.maxWindowBytes = 10_000

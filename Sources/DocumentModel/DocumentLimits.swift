@@ -18,6 +18,8 @@ public enum DocumentLimits {
     /// The maximum size of a string or bytes value: 1 MiB minus 89 bytes.
     public static let maxValueBytes = 1_048_487
     public static let maxVectorElements = 2048
+    /// The paths of a mask in a request: more than a document may have fields with index entries.
+    package static let maxMaskPaths = 50_000
     public static let maxRequestBytes = 10 * 1024 * 1024
 
     /// Checks a document's fields as they would be stored, assuming automatic indexes for each field.

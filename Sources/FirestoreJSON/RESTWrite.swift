@@ -84,9 +84,6 @@ package struct RESTWriteReader {
 }
 
 extension JSONNode {
-    /// More than a document may have fields with index entries.
-    private static var maxMaskPaths: Int { 50_000 }
-
     /// Reads `{"fieldPaths": […]}`.
     package func fieldPaths() throws(JSONProblem) -> [FieldPath] {
         var paths: [FieldPath] = []
@@ -105,8 +102,9 @@ extension JSONNode {
         for member in try members() {
             guard member.key == "fieldPaths" else { throw member.unknown }
             let elements = try member.value.elements()
-            guard elements.count <= Self.maxMaskPaths else {
-                throw member.value.problem("a mask has at most \(Self.maxMaskPaths) paths, not \(elements.count)")
+            let limit = DocumentLimits.maxMaskPaths
+            guard elements.count <= limit else {
+                throw member.value.problem("a mask has at most \(limit) paths, not \(elements.count)")
             }
             for element in elements { body(try element.fieldPath()) }
         }

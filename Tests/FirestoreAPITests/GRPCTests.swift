@@ -173,6 +173,25 @@ import Testing
         #expect(throws: DocumentError.self) { try reader.value(FSValue()) }
     }
 
+    /// As over REST: what a mask costs is counted nowhere else.
+    @Test func aMaskHasABound() throws {
+        let reader = MessageReader(database: DatabaseID(project: "demo"))
+        func write(_ paths: Int) -> FSWrite {
+            FSWrite.with {
+                $0.update.name = "projects/demo/databases/(default)/documents/a/b"
+                $0.updateMask.fieldPaths = Array(repeating: "a", count: paths)
+            }
+        }
+        guard case .update(_, let mask)? = try reader.writes([write(50_000)]).first?.operation else {
+            Issue.record("it isn't an update with a mask")
+            return
+        }
+        #expect(mask.count == 50_000)
+        let tooMany = DocumentError.invalidArgument("a mask has at most 50000 paths, not 50001")
+        #expect(throws: tooMany) { try reader.writes([write(50_001)]) }
+        #expect(throws: tooMany) { try MessageReader.fieldMask(write(50_001).updateMask) }
+    }
+
     @Test func resumeTokensArePositions() {
         let position = Timestamp(microseconds: 1_795_580_608_916_123)
         #expect(ResumeToken.position(of: ResumeToken.bytes(of: position)) == position)

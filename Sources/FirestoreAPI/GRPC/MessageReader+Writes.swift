@@ -36,8 +36,14 @@ extension MessageReader {
         return write
     }
 
+    /// A mask by itself isn't counted where a commit's cost is: as over REST, its own bound holds.
     static func mask(_ message: FSDocumentMask) throws(DocumentError) -> [FieldPath] {
+        let limit = DocumentLimits.maxMaskPaths
+        guard message.fieldPaths.count <= limit else {
+            throw .invalidArgument("a mask has at most \(limit) paths, not \(message.fieldPaths.count)")
+        }
         var paths: [FieldPath] = []
+        paths.reserveCapacity(message.fieldPaths.count)
         for text in message.fieldPaths { paths.append(try fieldPath(text)) }
         return paths
     }

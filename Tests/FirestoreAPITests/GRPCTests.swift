@@ -192,6 +192,73 @@ import Testing
         #expect(throws: tooMany) { try MessageReader.fieldMask(write(50_001).updateMask) }
     }
 
+    /// A field of a message that has a length.
+    private func field(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
+        var (bytes, length) = ([number << 3 | 2], content.count)
+        while length > 127 {
+            bytes.append(UInt8(length & 127) | 128)
+            length >>= 7
+        }
+        bytes.append(UInt8(length))
+        return bytes + content
+    }
+
+    private func refusal<Request: SwiftProtobuf.Message>(_ type: Request.Type, _ bytes: [UInt8]) -> DocumentError? {
+        do throws(DocumentError) {
+            let _: Request = try GRPCCall.decode(ByteBuffer(bytes: bytes))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Each empty part takes two bytes here, and up to a hundred times as many once it is decoded.
+    @Test func aMessageIsntDecodedIfItTakesTooMuchMemory() {
+        func many(_ number: UInt8) -> [UInt8] {
+            (0..<200_000).flatMap { _ in field(number, []) }
+        }
+        let update = field(1, field(2, field(2, field(9, many(1)))))
+        func query(_ parts: [UInt8]) -> [UInt8] { field(2, parts) }
+        let document = field(2, field(2, field(6, many(1))))
+        #expect(refusal(FSCommitRequest.self, many(2)) == DecodedSize.tooMany)
+        #expect(refusal(FSCommitRequest.self, field(2, update)) == DecodedSize.tooMany)
+        #expect(refusal(FSCommitRequest.self, field(2, many(7))) == DecodedSize.tooMany)
+        #expect(refusal(FSCommitRequest.self, field(2, field(6, many(2)))) == DecodedSize.tooMany)
+        #expect(refusal(FSBatchWriteRequest.self, many(2)) == DecodedSize.tooMany)
+        #expect(refusal(FSWriteRequest.self, many(3)) == DecodedSize.tooMany)
+        #expect(refusal(FSCreateDocumentRequest.self, field(4, document)) == DecodedSize.tooMany)
+        #expect(refusal(FSUpdateDocumentRequest.self, update) == DecodedSize.tooMany)
+        #expect(refusal(FSRunQueryRequest.self, query(field(3, field(1, many(2))))) == DecodedSize.tooMany)
+        #expect(refusal(FSPartitionQueryRequest.self, query(field(8, many(1)))) == DecodedSize.tooMany)
+        #expect(refusal(FSRunAggregationQueryRequest.self, query(many(3))) == DecodedSize.tooMany)
+        #expect(refusal(FSListenRequest.self, field(2, field(2, query(many(4))))) == DecodedSize.tooMany)
+    }
+
+    @Test func largeMessagesAreDecoded() throws {
+        var document = FSDocument()
+        document.name = "projects/demo/databases/(default)/documents/a/b"
+        let null = FSValue.with { $0.nullValue = .nullValue }
+        document.fields["nulls"] = FSValue.with { $0.arrayValue.values = Array(repeating: null, count: 300_000) }
+        for index in 0..<1000 {
+            let number = FSValue.with { $0.integerValue = Int64(index) }
+            document.fields["f\(index)"] = FSValue.with { $0.mapValue.fields = ["a": number] }
+        }
+        let update = FSWrite.with {
+            $0.update = document
+            for index in 0..<500 {
+                var transform = FSDocumentTransform.FieldTransform()
+                transform.fieldPath = "t\(index)"
+                transform.increment.integerValue = 1
+                $0.updateTransforms.append(transform)
+            }
+        }
+        let deletion = FSWrite.with { $0.delete = "projects/demo/databases/(default)/documents/a/c" }
+        let request = FSCommitRequest.with { $0.writes = [update] + Array(repeating: deletion, count: 10_000) }
+        let bytes: [UInt8] = try request.serializedBytes()
+        let decoded: FSCommitRequest = try GRPCCall.decode(ByteBuffer(bytes: bytes))
+        #expect(decoded == request)
+    }
+
     @Test func resumeTokensArePositions() {
         let position = Timestamp(microseconds: 1_795_580_608_916_123)
         #expect(ResumeToken.position(of: ResumeToken.bytes(of: position)) == position)

@@ -165,9 +165,11 @@ struct GRPCCall: Sendable {
     let answer: GRPCAnswer
 
     static func decode<Request: Message>(_ bytes: ByteBuffer) throws(DocumentError) -> Request {
+        let bytes = Array(bytes.readableBytesView)
+        try DecodedSize.check(bytes, as: Request.self)
         do {
             // Groups and messages nest up to 100 deep, which is protobuf's own limit.
-            return try Request(serializedBytes: Array(bytes.readableBytesView))
+            return try Request(serializedBytes: bytes)
         } catch {
             throw .invalidArgument("the message can't be decoded: \(error)")
         }

@@ -939,7 +939,7 @@ let package = Package(
             name: "FirestoreAPITests",
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "Sharing", "FirestoreJSON", "FirestoreAPI",
-                "HostTesting", "StorageEngine", "CommitPipeline", "DocumentStore", "TestSupport",
+                "GoogleREST", "HostTesting", "StorageEngine", "CommitPipeline", "DocumentStore", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -54,6 +54,17 @@ import Testing
         }
     }
 
+    /// Each character is compared with all ranges of a class.
+    @Test(arguments: [("ab", 10, true), ("ab", 5000, false), ("\\pL", 10, true), ("\\pL", 1000, false)])
+    func aClassOfManyRangesCostsMore(ranges: String, count: Int, isPossible: Bool) throws {
+        let expression = try RegularExpression("[^" + String(repeating: ranges, count: count) + "]*")
+        let text = String(repeating: "1", count: 1000)
+        var work = 100_000
+        let isMatch = try? expression.matches(text, &work)
+        #expect(isMatch == (isPossible ? true : nil))
+        #expect((work > 0) == isPossible)
+    }
+
     /// One match may stand for a text many times as long.
     @Test func aReplacementIsNotMadeLongerThanATextMayBe() throws {
         let text = String(repeating: "a", count: 60_000)

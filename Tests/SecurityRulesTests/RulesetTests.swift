@@ -38,6 +38,18 @@ import Testing
         }
     }
 
+    /// A file's own patterns are compiled once; another is compiled each time.
+    @Test func aPatternFromAValueIsPaidFor() throws {
+        let condition = "'a'.matches(resource.data.p)"
+        let rules = try Ruleset(TestRules.file("match /a/{b} { allow read: if \(condition) && \(condition); }"))
+        for (count, isPossible) in [(10, true), (200_000, false)] {
+            let pattern = String(repeating: "(?i)", count: count) + "a"
+            let document = try TestRules.document("a/b", ["p": .string(pattern)])
+            let decision = try rules.decide(TestRules.get("a/b", TestRules.user(), document), TestRules.documents())
+            #expect(decision.isAllowed == isPossible, "\(count)")
+        }
+    }
+
     // MARK: Errors
 
     @Test(arguments: [

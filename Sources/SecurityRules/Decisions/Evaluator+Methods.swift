@@ -109,8 +109,14 @@ extension Evaluator {
     ) -> RuleValue? {
         guard case .string(let pattern) = arguments[0] else { return nil }
         let expression: RegularExpression
-        do { expression = try compiled(pattern) } catch let problem {
-            return error("the regular expression is invalid: \(problem.message)", place)
+        // Texts that are equal as Swift's strings match the same way only if their bytes are equal.
+        if let known = program.patterns[PatternText(text: pattern)] {
+            expression = known
+        } else {
+            if let error = spend(4 * pattern.utf8.count, place) { return error }
+            do { expression = try RegularExpression(pattern) } catch let problem {
+                return error("the regular expression is invalid: \(problem.message)", place)
+            }
         }
         do {
             switch name {
@@ -126,12 +132,6 @@ extension Evaluator {
         } catch {
             return self.error("the text is too long for this regular expression", place)
         }
-    }
-
-    private func compiled(_ pattern: String) throws(RegularExpression.Problem) -> RegularExpression {
-        // Texts that are equal as Swift's strings match the same way only if their bytes are equal.
-        if let known = program.patterns[PatternText(text: pattern)] { return known }
-        return try RegularExpression(pattern)
     }
 
     private static func bytes(_ bytes: [UInt8], _ name: String, _ arguments: [RuleValue]) -> RuleValue? {

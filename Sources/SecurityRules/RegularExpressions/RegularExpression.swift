@@ -109,7 +109,8 @@ package struct RegularExpression: Sendable {
 
     /// Whether the whole text matches.
     ///
-    /// - Parameter work: what may be spent: one for each way that is followed by a character.
+    /// - Parameter work: what may be spent: one for each way that is followed by a character, and more for a class of
+    ///   many ranges.
     func matches(_ text: String, _ work: inout Int) throws(TooCostly) -> Bool {
         let scalars = Array(text.unicodeScalars)
         return try match(scalars, from: 0, isWhole: true, &work) != nil
@@ -137,6 +138,11 @@ package struct RegularExpression: Sendable {
             for (index, step) in current.order.enumerated() {
                 switch code[step] {
                 case .scalar(let scalars):
+                    work -= scalars.cost
+                    guard work >= 0 else {
+                        work = 0
+                        throw TooCostly()
+                    }
                     if let scalar, scalars.contains(scalar) {
                         add(step + 1, current.saved[index], place + 1, text, &next)
                     }

@@ -28,6 +28,9 @@ struct ScalarClass: Sendable {
         "xdigit": [0x30...0x39, 0x41...0x46, 0x61...0x66],
     ]
 
+    /// What it takes to look for a character, beyond what a way to match costs anyway.
+    var cost: Int { ranges.count / 16 + categories.count / 2 }
+
     func contains(_ scalar: UnicodeScalar) -> Bool {
         var isIn = has(scalar)
         if !isIn, ignoresCase {

@@ -39,7 +39,7 @@ final class ListenerCore: @unchecked Sendable {
         self.target = target
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
-        if let policy { try target.check(policy, parts.accessView(view), in: view) }
+        if let policy { try target.check(policy, parts.accessView(view), in: view, parts.listenerMeter(context)) }
         let meter = parts.meter(context)
         let first = try Self.first(&self.target, from: position, at: time, within: budget, meter, parts, view)
         self.first = [first]

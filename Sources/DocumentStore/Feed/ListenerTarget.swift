@@ -28,10 +28,12 @@ enum ListenerTarget {
     }
 
     /// Checks whether the policy allows listening.
-    func check(_ policy: any AccessPolicy, _ access: AccessView, in view: DocumentView) throws {
+    ///
+    /// - Parameter meter: ends the check of many documents.
+    func check(_ policy: any AccessPolicy, _ access: AccessView, in view: DocumentView, _ meter: QueryMeter) throws {
         switch self {
         case .documents(let paths):
-            for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
+            for path in paths { try policy.check(.get(path, try view.document(path, meter)), in: access) }
         case .query(let query): try policy.check(.list(query.query), in: access)
         case .window(let window): try policy.check(.list(window.query.query), in: access)
         }

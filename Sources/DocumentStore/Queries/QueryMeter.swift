@@ -128,6 +128,16 @@ extension DocumentParts {
         }
     }
 
+    /// A meter for the check of what a client listens to.
+    func listenerMeter(_ context: OperationContext) -> QueryMeter {
+        meter(context) { what in
+            DocumentError(
+                .resourceExhausted,
+                "the check of a client's listener may read \(what), the limit, and this one needs more; listen to "
+                    + "fewer documents at a time")
+        }
+    }
+
     /// A meter for the check of a client's commit.
     func commitMeter(_ context: OperationContext) -> QueryMeter {
         QueryMeter(configuration.clientCommitLimits, cancellation: context.cancellation, elapsed: elapsed) { what in

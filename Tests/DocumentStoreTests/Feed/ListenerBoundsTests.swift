@@ -374,6 +374,37 @@ struct ListenerBoundsTests {
         }
     }
 
+    /// Rules may take some tenths of a second for each of a thousand documents, as a get may ask for.
+    @Test func theCheckOfManyDocumentsEnds() async throws {
+        struct Slow: AccessPolicy {
+            let passed: @Sendable () -> Void
+
+            func check(_ access: Access, in view: AccessView) { passed() }
+        }
+        let time = Mutex<Duration>(.zero)
+        let checks = Mutex(0)
+        var configuration = TestStore.configuration
+        configuration.clientQueryLimits = QueryLimits(entries: 1_000_000, documents: 1_000_000, time: .seconds(10))
+        let store = try DocumentStore(
+            engine: MemoryEngine(), now: ManualClock().timestamp, elapsed: { time.withLock { $0 } },
+            configuration: configuration)
+        try store.start()
+        let policy = Slow {
+            time.withLock { $0 += .milliseconds(300) }
+            checks.withLock { $0 += 1 }
+        }
+        let paths = try (0..<1000).map { try DocumentPath("c/d\($0)") }
+        let client = OperationContext(owner: 1, policy: policy)
+        let some = try store.listen(to: .documents(Set(paths.prefix(10))), in: client)
+        guard case .initial? = try await some.next() else { throw DocumentError(.unknown, "it isn't allowed") }
+        let all = try store.listen(to: .documents(Set(paths)), in: client)
+        let error = await refusal { _ = try await all.next() }
+        #expect(error?.code == .resourceExhausted)
+        #expect(error?.message.contains("fewer documents at a time") == true)
+        #expect(checks.withLock { $0 } < 100)
+        await store.shutdown()
+    }
+
     /// As many listeners as a client may have, on documents with costly rules.
     @Test func aClientWhoseListenersKeepTheThreadStartsOver() async throws {
         struct Slow: AccessPolicy {

@@ -65,6 +65,15 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         }.joined(separator: ".")
     }
 
+    /// The order in which the fields of inequalities order a query that doesn't say otherwise: that of their names,
+    /// however these are written.
+    package static func precedes(_ a: FieldPath, _ b: FieldPath) -> Bool {
+        for (a, b) in zip(a.segments, b.segments) where !TextBytes.equal(a, b) {
+            return a.utf8.lexicographicallyPrecedes(b.utf8)
+        }
+        return a.segments.count < b.segments.count
+    }
+
     public static func == (a: FieldPath, b: FieldPath) -> Bool {
         a.segments.count == b.segments.count && zip(a.segments, b.segments).allSatisfy(TextBytes.equal)
     }

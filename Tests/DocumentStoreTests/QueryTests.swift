@@ -193,6 +193,20 @@ struct QueryTests {
     }
 
     /// The ids and their order are those that Firebase's web SDK is tested with.
+    /// As clients sort what they have: by names, however they are quoted where a path is written.
+    @Test(arguments: [
+        ("a", "b"), ("a", "`a-b`"), ("amount", "`価格`"), ("Z", "`x y`"), ("a.b", "`a-b`"), ("`a b`.c", "`a b c`"),
+        ("a", "a.b"), ("`！`", "`😀`"),
+    ])
+    func inequalitiesOrderByTheNamesOfTheirFields(first: String, second: String) throws {
+        let fields = [try FieldPath(first), try FieldPath(second)]
+        for fields in [fields, Array(fields.reversed())] {
+            var query = Query(collectionID: "c")
+            query.filter = .and(fields.map { .field($0, .greaterThan, .integer(0)) })
+            #expect(try NormalizedQuery(query).orders.map(\.field.description) == [first, second, "__name__"])
+        }
+    }
+
     @Test(arguments: EngineKind.allCases) func numericIDsComeFirst(kind: EngineKind) async throws {
         let sorted = [
             "__id-9223372036854775808__", "__id-2__", "__id7__", "__id12__", "__id9223372036854775807__", "12", "7",

@@ -81,7 +81,7 @@ struct NormalizedQuery: Sendable {
         let descending = orders.last?.descending ?? false
         let inequalities = QueryLeaf.inequalityFields(of: query.filter)
             .filter { field in !field.isDocumentID && !orders.contains { $0.field == field } }
-            .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
+            .sorted(by: FieldPath.precedes)
         orders += inequalities.map { Query.Order($0, descending: descending) }
         if let name = orders.firstIndex(where: \.field.isDocumentID) {
             guard name == orders.endIndex - 1 else {

@@ -99,7 +99,7 @@ extension DocumentModel.Query {
         let descending = orders.last?.descending ?? false
         let unordered = Set(filter?.inequalityFields ?? []).subtracting(orders.map(\.field))
         orders += unordered.filter { !$0.isDocumentID }
-            .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
+            .sorted(by: FieldPath.precedes)
             .map { Order($0, descending: descending) }
         if !orders.contains(where: \.field.isDocumentID) { orders.append(Order(.documentID, descending: descending)) }
         return orders

@@ -15,7 +15,7 @@ enum OracleQueries {
 
     static var cases: [OracleCase] {
         [documents, below] + inequalities + negations + memberships + combinations + shapes + cursors + groups + names
-            + refusals + many
+            + refusals + many + quoted
     }
 
     private static let documents = OracleCase(
@@ -62,6 +62,17 @@ enum OracleQueries {
             ask("or of ranges", Words.any(x("LESS_THAN", int(2)), y("LESS_THAN", int(2)))),
             ask("inequality behind a name's order", up, order: [byName]),
             ask("two, behind a name's order", both, order: [Words.by("__name__", descending: true)]),
+        ]
+    }
+
+    private static var quoted: [OracleCase] {
+        let fields = Words.all(Words.filter("`n-o`", "GREATER_THAN", int(0)), Words.filter("n", "GREATER_THAN", int(0)))
+        return [
+            OracleCase(
+                "documents with a name that is quoted",
+                .commit(
+                    Words.set("q3/a", ["n": int(2), "n-o": int(1)]), Words.set("q3/b", ["n": int(1), "n-o": int(2)]))),
+            OracleCase("two fields, one quoted: implicit orders", .query(Words.query("q3", where: fields))),
         ]
     }
 

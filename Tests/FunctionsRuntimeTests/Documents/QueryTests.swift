@@ -105,6 +105,10 @@ import Testing
                 .init(.documentID, descending: true),
             ])
         #expect(result.start == .init(values: [1, 5, try name("users/ada")], before: false))
+        let quoted = DocumentSnapshot(try stored("users/ada", ["x": 1, "x-y": 2]), firestore: firestore)
+        let two = users.whereField("`x-y`", isGreaterThan: 0).whereField("x", isGreaterThan: 0)
+        let fields = try model(two.start(atDocument: quoted)).orderBy.map(\.field)
+        #expect(fields == [try path("x"), try path("`x-y`"), .documentID])
         #expect(
             refusal(users.order(by: "q").end(atDocument: document))
                 == "the document users/ada has no field q, which the query is ordered by")

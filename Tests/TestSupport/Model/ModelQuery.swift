@@ -14,7 +14,10 @@ package struct ModelQuery: Sendable {
         let descending = orders.last?.descending ?? false
         let implicit = Self.inequalities(query.filter).filter { field in
             !field.isDocumentID && !orders.contains { $0.field == field }
-        }.sorted { $0.description < $1.description }
+        }.sorted { a, b in
+            let names = (a.segments.map { Array($0.utf8) }, b.segments.map { Array($0.utf8) })
+            return names.0.lexicographicallyPrecedes(names.1) { $0.lexicographicallyPrecedes($1) }
+        }
         orders += implicit.map { Query.Order($0, descending: descending) }
         if !orders.contains(where: \.field.isDocumentID) {
             orders.append(Query.Order(.documentID, descending: descending))

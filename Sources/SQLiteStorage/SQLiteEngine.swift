@@ -84,13 +84,15 @@ package final class SQLiteEngine: StorageEngine {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             if !readonly {
-                // The size of pages applies to new files only; older ones keep their pages of 4 KiB. In a table without
-                // row ids, a row of more than a quarter of a page also takes a page of its own. Searches that compare
-                // a key with such a row's read that page too.
+                // A new file keeps these; older ones have pages of 4 KiB. Setting `auto_vacuum` again would commit a
+                // page at each opening, for which a full disk may have no room. In a table without row ids, a row of
+                // more than a quarter of a page also takes a page of its own. Searches that compare a key with such a
+                // row's read that page too.
+                if try Int.fetchOne(database, sql: "PRAGMA page_count") == 0 {
+                    try database.execute(sql: "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL")
+                }
                 try database.execute(
                     sql: """
-                        PRAGMA page_size = 8192;
-                        PRAGMA auto_vacuum = INCREMENTAL;
                         PRAGMA journal_mode = WAL;
                         PRAGMA synchronous = FULL;
                         -- Of macOS: otherwise commits may stay in the drive's own memory.

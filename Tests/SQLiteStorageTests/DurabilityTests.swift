@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 @testable import SQLiteStorage
 import TestSupport
@@ -14,6 +15,25 @@ struct DurabilityTests {
         let level = try engine.queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
         #expect(level == Self.full)
         try engine.close()
+    }
+
+    /// A full disk may have no room for it.
+    @Test func openingAStoreThatIsThereWritesNothing() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        try SQLiteEngine(file: file).close()
+        let queue = try DatabaseQueue(path: file)
+        let (pageSize, autoVacuum) = try queue.inDatabase { database in
+            (try Int.fetchOne(database, sql: "PRAGMA page_size"), try Int.fetchOne(database, sql: "PRAGMA auto_vacuum"))
+        }
+        try queue.close()
+        #expect(pageSize == 8192)
+        // SQLite's number for `INCREMENTAL`.
+        #expect(autoVacuum == 2)
+        let before = try #require(FileManager.default.contents(atPath: file))
+        try SQLiteEngine(file: file).close()
+        let isSame = FileManager.default.contents(atPath: file) == before
+        #expect(isSame)
     }
 
     @Test func aSQLiteFileSyncsEachCommit() async throws {

@@ -80,6 +80,16 @@ package final class DataDirectory: Sendable {
         FileStatus(path + "/lock") != nil && FileStatus(path + "/version") != nil
     }
 
+    /// The host's own files and directories, besides its store.
+    private static let namesOfHost: Set<String> = [
+        "lock", "version", "control.sock", "auth", "app-check", "service-accounts", "releases", "local", "logs",
+    ]
+
+    /// Whether a path in a data directory is that of a file or directory which the host needs, besides its store.
+    package static func isOfHost(_ path: String) -> Bool {
+        path.split(separator: "/").last.map { namesOfHost.contains(String($0)) } ?? false
+    }
+
     /// The path of a file or directory in the data directory.
     package func file(_ name: String) -> String { path + "/" + name }
 

@@ -10,6 +10,13 @@ package enum StoreFile {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Whether a path leads to a device, a pipe or a socket.
+    package static func isSpecial(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
+
     /// Nil if there is no such file.
     package static func size(_ path: String) -> Int? {
         var status = stat()

@@ -24,7 +24,7 @@ final class ExportOutput {
             return
         }
         let path = absolutePath(file)
-        try place.checkIsOutsideStore(path)
+        try place.checkIsForOutput(path)
         guard replacing || !StoreFile.exists(path) else { throw Self.isThere(path) }
         let descriptor = try StoreFile.openDraft(path + ".unfinished")
         self.path = path

@@ -79,14 +79,15 @@ package struct DataAccess: Sendable {
         }
     }
 
-    /// Checks that a path for a backup or an export is not one of the store's own files.
+    /// Checks that a path for an export isn't that of a file which a host needs, or of something else than a file.
     ///
     /// - Throws: an error whose description is a sentence for the operator if the path, or that of its temporary file,
     ///   is one of them.
-    package func checkIsOutsideStore(_ path: String) throws {
+    package func checkIsForOutput(_ path: String) throws {
         guard !embedded.isPart(path) else {
             throw HostError("\(path) is a file of the store in \(directory); name another file")
         }
+        try OutputPlace.check(path, for: "export")
     }
 
     /// Replaces the store by a backup. No host may run.

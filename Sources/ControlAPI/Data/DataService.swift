@@ -1,7 +1,5 @@
 import CommitPipeline
 package import ControlProtocol
-import DataDirectory
-import EmbeddedStorage
 package import StorageEngine
 package import DocumentModel
 package import DocumentStore
@@ -78,25 +76,13 @@ package struct DataService: Sendable {
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let engine = try embeddedEngine()
-        try checkIsElsewhere(file)
+        try OutputPlace.check(file, for: "backup")
         let bytes = try await WorkPipe<DataEvent>.run("data.backup", until: cancellation) { send in
             try engine.copy(to: file, replacing: replacing) { try send(DataEvent($0)) }
         } receive: {
             try await onEvent($0)
         }
         return DataOutcome(["bytes": bytes])
-    }
-
-    /// A host that serves the store there would go on with the files that it has open, and lose what it commits to them. One
-    /// that starts later would take the backup for its own.
-    private func checkIsElsewhere(_ file: String) throws {
-        for directory in StoreFile.places(of: file).dropFirst() {
-            guard DataDirectory.isOne(directory), EmbeddedStore(in: directory).isPart(file) else { continue }
-            throw StorageError(
-                .unavailable,
-                "\(file) belongs to the store of the data directory \(directory); name a place elsewhere for the backup"
-            )
-        }
     }
 
     private func export(

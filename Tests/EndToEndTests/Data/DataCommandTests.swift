@@ -155,6 +155,10 @@ import Testing
             let over = try await host.data("export", data + "/" + name, "--replace", "--data", data)
             #expect(over.status == 1 && over.errors.contains("is a file of the store"))
         }
+        for verb in ["export", "backup"] {
+            let over = try await host.data(verb, data + "/lock", "--replace", "--data", data)
+            #expect(over.status == 1 && over.errors.contains("belongs to the host of the data directory"))
+        }
         let mode = try FileManager.default.attributesOfItem(atPath: data + "/control.sock")[.posixPermissions] as? Int
         #expect(mode == 0o600)
         host.process.send(SIGTERM)

@@ -223,7 +223,19 @@ package struct ReleaseStore: Sendable {
     private func copyResources(beside executable: String, to draft: String) throws {
         let place = (executable as NSString).deletingLastPathComponent
         for name in try files.contentsOfDirectory(atPath: place) where name.hasSuffix(".resources") {
-            try files.copyItem(atPath: place + "/" + name, toPath: draft + "/" + name)
+            try copyAll(place + "/" + name, to: draft + "/" + name)
+        }
+    }
+
+    /// Copies a file, a link, or a directory with all in it. Unlike those of `copyItem(atPath:toPath:)`, the copies of
+    /// directories belong to this process's user: only root may give them to the one who has built the originals, who
+    /// could change what is served then.
+    private func copyAll(_ path: String, to target: String) throws {
+        let type = try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        guard type == .typeDirectory else { return try files.copyItem(atPath: path, toPath: target) }
+        try files.createDirectory(atPath: target, withIntermediateDirectories: false)
+        for name in try files.contentsOfDirectory(atPath: path) {
+            try copyAll(path + "/" + name, to: target + "/" + name)
         }
     }
 

@@ -65,8 +65,11 @@ import Testing
     // MARK: Adding
 
     /// Adds a program with a resource beside it.
+    ///
+    /// - Parameter prepare: called with the directory of the resources before they are copied.
     private func add(
-        _ program: String, resource: String = "a.txt", id: String = "", at time: String
+        _ program: String, resource: String = "a.txt", id: String = "", at time: String,
+        prepare: (_ resources: String) throws -> Void = { _ in }
     ) async throws -> ReleaseRecord {
         let place = try TemporaryDirectory()
         defer { withExtendedLifetime(place) {} }
@@ -75,11 +78,38 @@ import Testing
         for (path, text) in [(place.path + "/shop", program), ("\(resources)/\(resource)", "text")] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         }
+        try prepare(resources)
         return try await store.add(
             ReleaseRecord(
                 bundle: "shop", id: id, checksum: "", size: 0, created: time, creator: "", source: "",
                 manifest: Manifest(functions: [])), from: place.path + "/shop", at: time
         ) { _ in Manifest(functions: []) }
+    }
+
+    @Test func resourcesAreCopiedWithTheirDirectoriesAndLinks() async throws {
+        let files = FileManager.default
+        let release = try await add("program", at: "2026-11-22T10:00:00Z") { resources in
+            try files.createDirectory(atPath: resources + "/a/b", withIntermediateDirectories: true)
+            try Data("deep".utf8).write(to: URL(fileURLWithPath: resources + "/a/b/.hidden"))
+            try files.createSymbolicLink(atPath: resources + "/link", withDestinationPath: "a/b")
+        }
+        let copy = "\(store.directory)/shop/\(release.id)/Shop.resources"
+        #expect(files.contents(atPath: copy + "/a.txt") == Data("text".utf8))
+        #expect(files.contents(atPath: copy + "/a/b/.hidden") == Data("deep".utf8))
+        #expect(try files.destinationOfSymbolicLink(atPath: copy + "/link") == "a/b")
+    }
+
+    /// The host's user may not give files to the one who has built them, who should not change a release either.
+    @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
+    func resourcesOfAnotherUserBelongToTheHostsUser() async throws {
+        let release = try await add("program", at: "2026-11-22T10:00:00Z") { resources in
+            for path in [resources, resources + "/a.txt"] { #expect(chown(path, 65_534, 65_534) == 0) }
+        }
+        let place = "\(store.directory)/shop/\(release.id)"
+        for name in try FileManager.default.subpathsOfDirectory(atPath: place) {
+            let owner = try FileManager.default.attributesOfItem(atPath: place + "/" + name)[.ownerAccountID]
+            #expect((owner as? NSNumber)?.intValue == 0, "\(name)")
+        }
     }
 
     @Test func theSameFilesAreOneRelease() async throws {

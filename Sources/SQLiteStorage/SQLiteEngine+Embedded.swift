@@ -18,6 +18,9 @@ extension SQLiteEngine: EmbeddedEngine {
             throw StorageError(
                 .unavailable, "\(target) belongs to the store \(file) itself; name a file elsewhere for the backup")
         }
+        // Another copy may have the same target.
+        oneCopy.lock()
+        defer { oneCopy.unlock() }
         if !replacing { try StoreFile.checkIsFree(target) }
         StoreFile.removeDatabase(draft)
         // If the directory is missing or not accessible, this reports it in the system's words.

@@ -8,6 +8,8 @@ import GRDB
 package final class SQLiteEngine: StorageEngine {
     let file: String
     let queue: DatabaseQueue
+    /// Admits one backup at a time.
+    let oneCopy = NSLock()
     // Touched only inside `queue`, which runs one closure at a time.
     nonisolated(unsafe) let tables: SQLiteTables
     // As `tables`. Empty between batches; it keeps their memory.

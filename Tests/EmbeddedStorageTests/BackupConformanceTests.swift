@@ -72,6 +72,24 @@ struct BackupConformanceTests {
         }
     }
 
+    /// One nightly job may still be under way when the next one begins.
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func copiesWithTheSameTargetWaitForEachOther(kind: EmbeddedEngineKind) throws {
+        let engine = try filled(kind)
+        let backup = backup
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            do { _ = try engine.copy(to: backup, replacing: true) { _ in } } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try values(kind, at: backup) == [1])
+        try engine.close()
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(left.sorted() == ["backup", "documents.\(kind.rawValue)"])
+    }
+
     @Test(arguments: EmbeddedEngineKind.allCases)
     func whatIsThereIsReplacedOnlyWhenSaid(kind: EmbeddedEngineKind) throws {
         let engine = try filled(kind)

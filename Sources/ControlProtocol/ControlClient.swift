@@ -50,6 +50,8 @@ package struct ControlClient: Sendable {
             }
         } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
             return nil
+        } catch let error as IOError where error.errnoCode == EACCES {
+            throw DataDirectory.refusal(of: directory, to: geteuid())
         } catch let error as DataDirectoryError {
             // Without a directory there is no host.
             guard FileStatus(directory) != nil else { return nil }

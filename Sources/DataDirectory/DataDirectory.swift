@@ -90,6 +90,24 @@ package final class DataDirectory: Sendable {
         path.split(separator: "/").last.map { namesOfHost.contains(String($0)) } ?? false
     }
 
+    /// Checks that this process's user may list a directory. One that doesn't exist passes.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator.
+    package static func checkAccess(_ path: String) throws(DataDirectoryError) {
+        guard access(path, R_OK | X_OK) != 0, errno == EACCES else { return }
+        throw refusal(of: path, to: geteuid())
+    }
+
+    /// Why a directory can't be used by a user who may not enter it.
+    package static func refusal(of path: String, to user: UInt32) -> DataDirectoryError {
+        guard let owner = FileStatus(path)?.owner, owner != user else {
+            return .refused(by: EACCES, "\(path) can't be opened")
+        }
+        return DataDirectoryError(
+            "\(path) belongs to the user \(owner), and this command runs as the user \(user); run it as that user: "
+                + "sudo -u '#\(owner)' functions-host …")
+    }
+
     /// The path of a file or directory in the data directory.
     package func file(_ name: String) -> String { path + "/" + name }
 

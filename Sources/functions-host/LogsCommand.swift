@@ -1,3 +1,4 @@
+import DataDirectory
 import HostConfiguration
 import ArgumentParser
 import DocumentModel
@@ -58,6 +59,8 @@ struct LogsCommand: AsyncParsableCommand {
             filter.level = severity.level
             filter.since = since.map { Timestamp.wallClock().after(seconds: -Double($0.seconds)) }
             let directory = LogFiles.directory(in: configuration.data)
+            // Otherwise the log would seem to be empty.
+            for place in [configuration.data, directory] { try DataDirectory.checkAccess(place) }
             guard follow || FileManager.default.fileExists(atPath: directory) else {
                 throw HostError("there is no log in \(directory): no host has run on this data directory")
             }

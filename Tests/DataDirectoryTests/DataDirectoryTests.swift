@@ -119,6 +119,31 @@ struct DataDirectoryTests {
         #expect(refusal(file + "/below")?.hasSuffix("Not a directory") == true)
     }
 
+    @Test func anotherUserLearnsWhoseDirectoryItIs() throws {
+        let temporary = try TemporaryDirectory()
+        let (owner, other) = (geteuid(), geteuid() + 1)
+        #expect(
+            DataDirectory.refusal(of: temporary.path, to: other).description
+                == "\(temporary.path) belongs to the user \(owner), and this command runs as the user \(other); "
+                + "run it as that user: sudo -u '#\(owner)' functions-host …")
+        // Nothing can be learned of it, or the owner may not enter a directory above it.
+        for (path, user) in [(temporary.path, owner), (temporary.file("none"), other)] {
+            #expect(
+                DataDirectory.refusal(of: path, to: user).description == "\(path) can't be opened: Permission denied")
+        }
+        try DataDirectory.checkAccess(temporary.path)
+        try DataDirectory.checkAccess(temporary.file("none"))
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "skipped: root may enter each directory"))
+    func aDirectoryThatMayNotBeEnteredIsReported() throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.file("data")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: path)
+        #expect(throws: DataDirectoryError.self) { try DataDirectory.checkAccess(path) }
+    }
+
     @Test func aSymbolicLinkInsteadOfTheLockIsNotFollowed() throws {
         let temporary = try TemporaryDirectory()
         let data = temporary.file("data")

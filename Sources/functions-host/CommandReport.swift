@@ -15,6 +15,8 @@ final class CommandReport {
     private var toldAt = ContinuousClock.now
     private var hasOpenLine = false
     private(set) var problems: [String] = []
+    /// The first failure to write to the standard output.
+    private var outputFailure: OutputFailure?
 
     init(isJSON: Bool, isVerbose: Bool, resultToErrors: Bool) {
         self.isJSON = isJSON
@@ -62,8 +64,22 @@ final class CommandReport {
         write(text, to: results)
     }
 
+    /// Writes a line at once.
+    ///
+    /// - Throws: also if the reader has left, so that a command which goes on by itself ends.
+    func line(_ text: String) throws(OutputFailure) { try CommandOutput.append(text + "\n", to: results) }
+
+    /// Whether further lines are of no use.
+    var hasLostReader: Bool { CommandOutput.hasLostReader(results) }
+
+    /// Checks that the results so far have been written. A reader that has left may have all that it wants.
+    func checkOutput() throws(OutputFailure) {
+        if let outputFailure, !outputFailure.isOfReader { throw outputFailure }
+    }
+
     func fail(_ error: any Error) {
         closeLine()
+        if error is OutputFailure { return write("functions-host: \(error)\n", to: .standardError) }
         let document = error as? DocumentError ?? (error as? StorageError)?.documentError
         let message = document?.message ?? "\(error)"
         if isJSON {
@@ -81,7 +97,11 @@ final class CommandReport {
         write("\r\u{1B}[K", to: .standardError)
     }
 
-    private func write(_ text: String, to handle: FileHandle) { try? handle.write(contentsOf: Data(text.utf8)) }
+    private func write(_ text: String, to handle: FileHandle) {
+        do throws(OutputFailure) { try CommandOutput.append(text, to: handle) } catch {
+            if handle.fileDescriptor == STDOUT_FILENO, outputFailure == nil { outputFailure = error }
+        }
+    }
 
     private static func json(_ members: [String: any Encodable & Sendable]) -> String {
         text(members.mapValues(AnyEncodable.init))

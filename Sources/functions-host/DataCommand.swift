@@ -48,6 +48,7 @@ struct DataOptions: ParsableArguments {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = URL(fileURLWithPath: data).path }
             try await work(DataAccess(configuration), report)
+            try report.checkOutput()
         } catch let exit as ExitCode {
             throw exit
         } catch {

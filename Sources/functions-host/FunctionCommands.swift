@@ -86,7 +86,7 @@ struct CallCommand: AsyncParsableCommand {
             if stream { request.add("stream", "true") }
             var isOver = false
             try await host.exchange(request, body: Array(data.utf8), as: CallLine.self) { line in
-                if let chunk = line.chunk ?? line.result { print(chunk) }
+                if let chunk = line.chunk ?? line.result { try report.line(chunk) }
                 isOver = isOver || line.chunk == nil
                 if let status = line.status {
                     let details = line.details.map { " \($0)" } ?? ""

@@ -33,10 +33,13 @@ struct HostOptions: ParsableArguments {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = absolutePath(data) }
             try await work(configuration, report)
+            try report.checkOutput()
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {
             throw error
+        } catch let failure as OutputFailure where failure.isOfReader {
+            // It has what it wants, as `head` does.
         } catch {
             report.fail(error)
             throw error is NoRunningHost ? Self.noHost : ExitCode(1)

@@ -66,24 +66,23 @@ struct LogsCommand: AsyncParsableCommand {
             }
             var reader = LogReader(directory, filter)
             let limit = lines ?? (since == nil && execution == nil && session == nil ? 100 : .max)
+            func write(_ record: LogRecord) throws { try report.line(options.json ? record.json : record.text) }
             if limit == .max {
-                try reader.read { write($0) }
+                try reader.read { try write($0) }
             } else {
                 var last: [LogRecord] = []
                 try reader.read { record in
                     last.append(record)
                     if last.count / 2 >= limit { last.removeFirst(last.count - limit) }
                 }
-                for record in last.suffix(limit) { write(record) }
+                for record in last.suffix(limit) { try write(record) }
             }
-            while follow {
+            while follow, !report.hasLostReader {
                 try await Task.sleep(for: Self.interval)
-                try reader.read { write($0) }
+                try reader.read { try write($0) }
             }
         }
     }
-
-    private func write(_ record: LogRecord) { print(options.json ? record.json : record.text) }
 }
 
 /// swift-log's levels, as an argument.

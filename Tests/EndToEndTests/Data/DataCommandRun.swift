@@ -14,10 +14,11 @@ struct DataCommandRun: Sendable {
     /// Runs a command in the directory and waits for its end.
     /// - Parameters:
     ///   - command: what stands before the arguments.
+    ///   - output: where the standard output goes, instead of ``output``.
     ///   - killTime: when the command is killed, if it hasn't ended.
     static func run(
         _ arguments: [String], in directory: HostDirectory, input: String? = nil, command: String? = "data",
-        killedAfter killTime: TimeInterval? = nil
+        to output: String? = nil, killedAfter killTime: TimeInterval? = nil
     ) async throws -> DataCommandRun {
         // Waiting blocks, which tasks must not.
         try await NIOThreadPool.singleton.runIfActive {
@@ -31,7 +32,7 @@ struct DataCommandRun: Sendable {
                 try Data(content.utf8).write(to: URL(fileURLWithPath: name + suffix))
             }
             process.standardInput = FileHandle(forReadingAtPath: name + ".in")
-            process.standardOutput = FileHandle(forWritingAtPath: name + ".out")
+            process.standardOutput = FileHandle(forWritingAtPath: output ?? name + ".out")
             process.standardError = FileHandle(forWritingAtPath: name + ".err")
             try process.start()
             if let killTime {

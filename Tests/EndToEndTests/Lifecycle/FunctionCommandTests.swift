@@ -83,6 +83,29 @@ import Testing
         }
     }
 
+    @Test func aFollowedLogEndsWithItsReader() async throws {
+        try await RunningHost.serving { host in
+            let (process, pipe) = (Process(), Pipe())
+            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+            process.arguments = ["logs", "--follow", "--config", host.directory.configuration]
+            process.standardOutput = pipe
+            try process.start()
+            try pipe.fileHandleForReading.close()
+            try await Bound.wait("the command ends") { process.hasEnded }
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "skipped: this system has no /dev/full"))
+    func aResultThatCannotBeWrittenIsAFailure() async throws {
+        try await RunningHost.serving { host in
+            for arguments in [["list"], ["list", "--json"], ["metrics"], ["call", "echo", "1"], ["data", "check"]] {
+                let run = try await DataCommandRun.run(arguments, in: host.directory, command: nil, to: "/dev/full")
+                #expect(run.status == 1, "\(arguments)")
+                #expect(run.errors == "functions-host: the output can't be written: No space left on device\n")
+            }
+        }
+    }
+
     @Test func aFunctionsDetailsAreLoggedAtTheirLevelAndAsObjects() async throws {
         try await RunningHost.serving { host in
             #expect(try await host.call("logsOrder", #""7""#).status == 200)

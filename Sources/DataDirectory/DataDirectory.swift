@@ -151,13 +151,12 @@ package final class DataDirectory: Sendable {
         guard descriptor >= 0 else { throw .refused(by: errno, "\(file) can't be opened") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            let holder = (try? FileBytes.read(descriptor)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let holder = holder(of: descriptor)
             FileBytes.close(descriptor)
             guard reason == EWOULDBLOCK else { throw .refused(by: reason, "\(file) can't be locked") }
-            let pid = holder.prefix { $0.isNumber }
             throw DataDirectoryError(
-                "another host\(pid.isEmpty ? "" : ", process \(pid),") uses the data directory \(path); "
-                    + "stop it or name another directory", isInUse: true)
+                "another host\(holder) uses the data directory \(path); stop it or name another directory",
+                isInUse: true)
         }
         do throws(DataDirectoryError) {
             if descriptor == made { try FileBytes.give(descriptor, file, toOwnerOf: path) }
@@ -168,5 +167,29 @@ package final class DataDirectory: Sendable {
             throw error
         }
         return descriptor
+    }
+
+    /// The process that has a lock, as a part of a sentence; empty if it isn't known.
+    private static func holder(of lock: Int32) -> String {
+        let text = (try? FileBytes.read(lock)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let pid = text.prefix { $0.isNumber }
+        return pid.isEmpty ? "" : ", process \(pid),"
+    }
+
+    /// Calls the body, which reads what is in a directory, while no host uses that: none can start meanwhile.
+    ///
+    /// - Throws: `DataDirectoryError` if a host uses it, or what the body throws.
+    package static func whileUnused<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        let file = path + "/lock"
+        let descriptor = FileBytes.open(file, O_RDONLY | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw DataDirectoryError.refused(by: errno, "\(file) can't be opened") }
+        defer { FileBytes.close(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw DataDirectoryError.refused(by: errno, "\(file) can't be locked") }
+            throw DataDirectoryError(
+                "a host\(holder(of: descriptor)) uses the data directory \(path), and changes what is in it; "
+                    + "stop it, or use a copy that \"data backup\" makes there", isInUse: true)
+        }
+        return try body()
     }
 }

@@ -97,7 +97,21 @@ package struct DataAccess: Sendable {
     package func restore(_ backup: String, progress: (WorkProgress) throws -> Void) async throws -> String? {
         let owned = try await own("restore a backup")
         defer { owned.close() }
-        return try embedded.restore(backup, progress: progress)
+        guard let other = otherDirectory(withStore: backup) else {
+            return try embedded.restore(backup, progress: progress)
+        }
+        // A host that runs there would change the files while they are copied, one after the other.
+        return try DataDirectory.whileUnused(other) { try embedded.restore(backup, progress: progress) }
+    }
+
+    /// The data directory whose store a path is; nil if it is that of a backup, or of the store to be replaced.
+    private func otherDirectory(withStore path: String) -> String? {
+        let places = StoreFile.places(of: path)
+        guard places.count > 1, DataDirectory.isOne(places[1]),
+            EmbeddedEngineKind.allCases.contains(where: { EmbeddedStore(in: places[1]).path($0) == places[0] }),
+            FileStamp(places[1])?.identity != FileStamp(directory)?.identity
+        else { return nil }
+        return places[1]
     }
 
     /// Moves the store to another engine. No host may run.

@@ -170,6 +170,8 @@ struct CompactionTests {
         let damaged = try SQLiteEngine(file: file)
         try damaged.findDamage(note)
         #expect(!findings.isEmpty)
+        // Each is one problem, without SQLite's title.
+        #expect(findings.allSatisfy { !$0.contains("\n") && !$0.hasPrefix("***") })
         try damaged.close()
     }
 }

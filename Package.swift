@@ -431,7 +431,7 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
                 "EmbeddedStorage",
-                "DocumentStore", "StorageEngine", "UserModel", "UserStore",
+                "CommitPipeline", "DocumentStore", "StorageEngine", "UserModel", "UserStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "MailTransfer", "IdentityProvider", "AppCheck",

@@ -1,4 +1,5 @@
 import AppCheck
+import CommitPipeline
 import ControlAPI
 import DataDirectory
 import EmbeddedStorage
@@ -98,9 +99,13 @@ package struct HostParts: Sendable {
             storeConfiguration.apply(configuration.clients.listen)
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
+            var commits = configuration.store.commitConfiguration
+            commits.onRefusal = { error in
+                guard let error else { return logger.notice("commits are kept again") }
+                logger.error("commits are refused", metadata: ["error": "\(error.message)"])
+            }
             store = try DocumentStore(
-                engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration,
-                commits: configuration.store.commitConfiguration)
+                engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration, commits: commits)
             users = try UserStore(on: store.pipeline, project: configuration.project)
             var treeConfiguration = RealtimeStoreConfiguration()
             treeConfiguration.createsNamespaces = isDevelopment

@@ -1,3 +1,5 @@
+package import StorageEngine
+
 /// The limits of a pipeline.
 package struct CommitConfiguration: Sendable {
     package var readerThreads = 2
@@ -21,6 +23,9 @@ package struct CommitConfiguration: Sendable {
     /// How long a batch stays open for callers that are likely to return: in total, and without a job.
     package var groupLimit: Duration = .milliseconds(6)
     package var groupPause: Duration = .milliseconds(2)
+    /// Called on the writer's thread with the reason while the engine refuses commits, such as a full disk: once a
+    /// minute for the same one. Called with nil once commits are kept again.
+    package var onRefusal: @Sendable (StorageError?) -> Void = { _ in }
 
     package init() {}
 }

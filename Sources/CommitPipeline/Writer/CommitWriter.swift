@@ -12,6 +12,7 @@ final class CommitWriter: @unchecked Sendable {
     private var history: HistoryBounds
     private var generations: KindGenerations
     private let queues = OrderingQueues()
+    private var refusals = RefusalReports()
     /// The change log's rows up to this version aren't read any more.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
@@ -76,6 +77,9 @@ final class CommitWriter: @unchecked Sendable {
             }
             keep(batch)
         } catch {
+            if let refusal = error as? StorageError, refusals.refused(refusal, at: pipeline.elapsed()) {
+                pipeline.configuration.onRefusal(refusal)
+            }
             fail(DocumentError(from: error), open, waiting[next...])
             return []
         }
@@ -121,6 +125,8 @@ final class CommitWriter: @unchecked Sendable {
     /// can rely on that.
     private func keep(_ batch: CommitBatch) {
         let isNew = versions.applied != versions.durable
+        // A batch without changes needs no room on the disk.
+        if isNew, refusals.kept() { pipeline.configuration.onRefusal(nil) }
         versions.keep()
         history = batch.history
         generations = generations.updated(by: kinds)

@@ -7,6 +7,11 @@ import CFunctionsSystem
 #else
     import Darwin
 #endif
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The system's functions, which those of ``FileBytes`` with the same names hide.
 private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, 0o600) }
@@ -76,6 +81,20 @@ package enum FileBytes {
     ) throws(DataDirectoryError) {
         guard functions_give_to_owner(descriptor, directory) == 0 else {
             throw .refused(by: errno, "\(path) can't be given to the owner of the directory that it is in")
+        }
+    }
+
+    /// Gives a file that root has made, or a directory with all in it, to the owner of the directory that it is in.
+    package static func giveAll(_ path: String, toOwnerOf directory: String) throws(DataDirectoryError) {
+        guard geteuid() == 0 else { return }
+        guard functions_give_path_to_owner(path, directory) == 0 else {
+            throw .refused(by: errno, "\(path) can't be given to the owner of the directory that it is in")
+        }
+        // What a link leads to isn't in the directory.
+        var byte = CChar(0)
+        guard readlink(path, &byte, 1) < 0 else { return }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+            try giveAll(path + "/" + name, toOwnerOf: directory)
         }
     }
 

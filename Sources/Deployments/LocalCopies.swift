@@ -13,13 +13,14 @@ package struct LocalCopies: Sendable {
         var copy = release
         copy.id = id
         copy.executable = place + "/bundle"
-        let (source, target) = (release.executable, copy.executable)
+        let (source, target, parent) = (release.executable, copy.executable, directory)
         try await ReleaseStore.runBlocking {
             // An earlier run of the host may have left one.
             try? FileManager.default.removeItem(atPath: place)
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            try FileBytes.makeDirectory(place)
             let program = (source as NSString).resolvingSymlinksInPath
             try FileManager.default.copyItem(atPath: program, toPath: target)
+            try FileBytes.giveAll(place, toOwnerOf: parent)
         }
         return copy
     }

@@ -193,7 +193,7 @@ package struct ReleaseStore: Sendable {
     /// Makes a directory for the files of a new release of a bundle.
     func makeDraft(of bundle: String) throws -> String {
         let parent = "\(directory)/\(bundle)"
-        try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        try FileBytes.makeDirectory(parent)
         let draft = "\(parent)/.draft-\(UUID().uuidString)"
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         return draft
@@ -214,6 +214,7 @@ package struct ReleaseStore: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try FileBytes.replace(Self.recordName, in: draft, with: Array(try encoder.encode(record)))
+        try FileBytes.giveAll(draft, toOwnerOf: directory)
         remove(bundle, id)
         try files.moveItem(atPath: draft, toPath: path(bundle, id))
         try Self.sync("\(directory)/\(bundle)")

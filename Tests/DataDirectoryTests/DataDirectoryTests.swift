@@ -37,10 +37,23 @@ struct DataDirectoryTests {
         // A draft that root left before.
         try Data("{".utf8).write(to: URL(fileURLWithPath: directory.file("releases/index.json.new")))
         try FileBytes.replace("index.json", in: directory.file("releases"), with: Array("{}".utf8))
-        for name in ["", "lock", "version", "releases", "releases/shop", "releases/index.json"] {
+        // Copied files, and a link to one that stays as it is.
+        let outside = try temporary.write("outside", "")
+        try FileManager.default.createDirectory(
+            atPath: directory.file("releases/shop/1/a"), withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: directory.file("releases/shop/1/a/file")))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.file("releases/shop/1/link"), withDestinationPath: outside)
+        try FileBytes.giveAll(directory.file("releases/shop/1"), toOwnerOf: directory.file("releases"))
+        for name in [
+            "", "lock", "version", "releases", "releases/shop", "releases/index.json", "releases/shop/1",
+            "releases/shop/1/a", "releases/shop/1/a/file", "releases/shop/1/link",
+        ] {
             let owner = try FileManager.default.attributesOfItem(atPath: directory.file(name))[.ownerAccountID]
             #expect((owner as? NSNumber)?.intValue == 65_534, "\(name)")
         }
+        let owner = try FileManager.default.attributesOfItem(atPath: outside)[.ownerAccountID]
+        #expect((owner as? NSNumber)?.intValue == 0)
     }
 
     @Test func anExistingDirectoryIsRestrictedToItsOwner() throws {

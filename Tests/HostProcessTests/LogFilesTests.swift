@@ -43,6 +43,24 @@ struct LogFilesTests {
         return messages
     }
 
+    @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
+    func whatRootLogsBelongsToTheOwnerOfTheDataDirectory() throws {
+        #expect(chown(directory.path, 65_534, 65_534) == 0)
+        try append(record("one"), to: try files())
+        for path in [place, place + "/00000001.jsonl"] {
+            let owner = try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID]
+            #expect((owner as? NSNumber)?.intValue == 65_534, "\(path)")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "skipped: root may write to each directory"))
+    func aLogThatCannotBeWrittenIsReported() throws {
+        try FileManager.default.createDirectory(
+            atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
+        let error = #expect(throws: HostError.self) { _ = try files() }
+        #expect(error?.description.contains("chown -R \(geteuid()) \(place)") == true)
+    }
+
     @Test func recordsComeBackAsTheyWere() throws {
         let written = [
             record("sold \"é\" \n\u{1}", execution: "x1", fields: ["uid": "ada", "a.b": "\\"]),

@@ -1,3 +1,4 @@
+import CFunctionsSystem
 package import DocumentModel
 package import Foundation
 import Synchronization
@@ -37,10 +38,17 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
 
     /// Lines are written into this directory from now on; before the first call they are lost.
     ///
-    /// - Throws: if the directory can't be created.
+    /// - Throws: if the directory can't be created, or no file in it: nothing would say so later.
     package func open(_ directory: String, limits: Limits) throws {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // Root may start the host of another user once, who goes on with the log.
+        _ = functions_give_path_to_owner(directory, (directory as NSString).deletingLastPathComponent)
+        guard access(directory, W_OK | X_OK) == 0 || errno != EACCES else {
+            throw HostError(
+                "the log can't be written, because \(directory) belongs to another user; give it to the host's: "
+                    + "chown -R \(geteuid()) \(directory)")
+        }
         place.withLock { $0 = Place(directory: directory, limits: limits) }
     }
 
@@ -60,6 +68,7 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
             guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
                 let file = FileHandle(forWritingAtPath: path)
             else { throw HostError("the log file \(path) can't be created") }
+            _ = functions_give_path_to_owner(path, directory)
             segment = (number, file, 0, time)
             checked = nil
         }

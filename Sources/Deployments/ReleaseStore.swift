@@ -161,14 +161,18 @@ package struct ReleaseStore: Sendable {
         let draft = try makeDraft(of: record.bundle)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
-        (record.checksum, record.size) = try await Self.runBlocking {
-            // The file is copied and not a link to it, whose target others could change.
-            let executable = (executable as NSString).resolvingSymlinksInPath
-            try files.copyItem(atPath: executable, toPath: copy)
-            try copyResources(beside: executable, to: draft)
-            try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
-            let size = try files.attributesOfItem(atPath: copy)[.size] as? Int
-            return (try Self.digest(of: draft), size ?? 0)
+        do {
+            (record.checksum, record.size) = try await Self.runBlocking {
+                // The file is copied and not a link to it, whose target others could change.
+                let executable = (executable as NSString).resolvingSymlinksInPath
+                try files.copyItem(atPath: executable, toPath: copy)
+                try copyResources(beside: executable, to: draft)
+                try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
+                let size = try files.attributesOfItem(atPath: copy)[.size] as? Int
+                return (try Self.digest(of: draft), size ?? 0)
+            }
+        } catch let error as CocoaError {
+            throw ReleaseError("\(executable) can't be copied with its resources: \(error.reason)")
         }
         if record.id.isEmpty {
             for same in releases(of: record.bundle).reversed() where same.checksum == record.checksum {
@@ -181,7 +185,11 @@ package struct ReleaseStore: Sendable {
             }
             if (try? await verified(record.bundle, record.id)) != nil { return same }
         }
-        record.manifest = try await inspect(copy)
+        do { record.manifest = try await inspect(copy) } catch var error as BundleError {
+            // The copy is gone when the error is read.
+            error.executable = executable
+            throw error
+        }
         let complete = record
         try await Self.runBlocking {
             try syncAll(in: draft)
@@ -303,5 +311,12 @@ package struct ReleaseStore: Sendable {
         guard descriptor >= 0 else { throw ReleaseError("\(path) can't be opened") }
         defer { FileBytes.close(descriptor) }
         guard fsync(descriptor) == 0 else { throw ReleaseError("\(path) can't be written to disk") }
+    }
+}
+
+extension CocoaError {
+    /// The system's reason, without the rest of what Foundation's description has.
+    fileprivate var reason: String {
+        (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? localizedDescription
     }
 }

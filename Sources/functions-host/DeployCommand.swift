@@ -97,6 +97,9 @@ private struct DeploymentSource {
         package = absolutePath(command.path)
         if let path = command.executable {
             let file = absolutePath(path)
+            guard FileManager.default.isExecutableFile(atPath: file) else {
+                throw BuildError("there is no executable file \(file)")
+            }
             executable = file
             product = nil
             origin = file

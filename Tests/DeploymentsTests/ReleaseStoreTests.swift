@@ -112,6 +112,25 @@ import Testing
         }
     }
 
+    @Test func whatCannotBeDeployedIsNamedByItsOwnPath() async throws {
+        let missing = data.file("missing/shop")
+        func add(_ executable: String) async throws -> ReleaseRecord {
+            try await store.add(
+                ReleaseRecord(
+                    bundle: "shop", id: "", checksum: "", size: 0, created: "", creator: "", source: "",
+                    manifest: Manifest(functions: [])), from: executable, at: "2026-11-22T10:00:00Z"
+            ) { throw BundleError(executable: $0, reason: "it isn't a bundle") }
+        }
+        let error = await #expect(throws: ReleaseError.self) { try await add(missing) }
+        #expect(error?.description.hasPrefix("\(missing) can't be copied with its resources: ") == true)
+        #expect(error?.description.contains("Error Domain") == false)
+        try FileManager.default.createDirectory(atPath: data.file("built"), withIntermediateDirectories: false)
+        let program = try data.write("built/shop", "program")
+        let refusal = await #expect(throws: BundleError.self) { try await add(program) }
+        #expect(refusal?.executable == program)
+        #expect(try kept == [])
+    }
+
     @Test func theSameFilesAreOneRelease() async throws {
         let first = try await add("one", at: "2026-11-22T10:00:00Z")
         let second = try await add("two", at: "2026-11-22T10:00:01Z")

@@ -14,14 +14,15 @@ import Synchronization
 
 /// The directory of all durable data, owned by this process until it is closed.
 ///
-/// Only one process at a time can open it: the file `lock` is locked, and the kernel releases the lock when the process
-/// ends in any way. The file `version` has the format's number. Only the owner can access the directory.
+/// Only one process at a time can open it: the file `lock` is locked, and the directory itself, because the file can be
+/// deleted. The kernel releases the locks when the process ends in any way. The file `version` has the format's number.
+/// Only the owner can access the directory.
 package final class DataDirectory: Sendable {
     /// The path as it was given, absolute or relative.
     package let path: String
     private let isEphemeral: Bool
-    /// The locked descriptor; nil once closed.
-    private let lock: Mutex<Int32?>
+    /// The locked descriptors; none once closed.
+    private let locks: Mutex<[Int32]>
 
     /// A migration from one format to the next. It must not change after it was released.
     package struct Migration: Sendable {
@@ -38,10 +39,10 @@ package final class DataDirectory: Sendable {
     /// The first migration leads from format 1 to 2. The current format is the number of migrations plus one.
     package static let migrations: [Migration] = []
 
-    private init(path: String, isEphemeral: Bool, lock: Int32) {
+    private init(path: String, isEphemeral: Bool, locks: [Int32]) {
         self.path = path
         self.isEphemeral = isEphemeral
-        self.lock = Mutex(lock)
+        self.locks = Mutex(locks)
     }
 
     deinit { close() }
@@ -55,7 +56,7 @@ package final class DataDirectory: Sendable {
         -> DataDirectory
     {
         try makeDirectory(path)
-        let directory = DataDirectory(path: path, isEphemeral: false, lock: try takeLock(path))
+        let directory = DataDirectory(path: path, isEphemeral: false, locks: try takeLocks(path))
         try DataVersion(directory: path).migrate(with: migrations)
         return directory
     }
@@ -70,7 +71,7 @@ package final class DataDirectory: Sendable {
             throw .refused(by: errno, "a temporary data directory in \(base) can't be created")
         }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let directory = DataDirectory(path: path, isEphemeral: true, lock: try takeLock(path))
+        let directory = DataDirectory(path: path, isEphemeral: true, locks: try takeLocks(path))
         try DataVersion(directory: path).migrate(with: migrations)
         return directory
     }
@@ -113,15 +114,15 @@ package final class DataDirectory: Sendable {
 
     /// Releases the lock; deletes an ephemeral directory. Closing twice is harmless.
     package func close() {
-        let descriptor = lock.withLock { descriptor in
-            defer { descriptor = nil }
-            return descriptor
+        let descriptors = locks.withLock { descriptors in
+            defer { descriptors = [] }
+            return descriptors
         }
-        guard let descriptor else { return }
+        guard !descriptors.isEmpty else { return }
         // Delete before unlocking, so that no process opens a partly deleted directory. If that fails, the system
         // cleans up the temporary directory.
         if isEphemeral { try? FileManager.default.removeItem(atPath: path) }
-        FileBytes.close(descriptor)
+        for descriptor in descriptors { FileBytes.close(descriptor) }
     }
 
     private static func makeDirectory(_ path: String) throws(DataDirectoryError) {
@@ -143,7 +144,26 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    private static func takeLock(_ path: String) throws(DataDirectoryError) -> Int32 {
+    private static func takeLocks(_ path: String) throws(DataDirectoryError) -> [Int32] {
+        let directory = try lockDirectory(path)
+        do throws(DataDirectoryError) { return [try lockFile(in: path)] + directory } catch {
+            for descriptor in directory { FileBytes.close(descriptor) }
+            throw error
+        }
+    }
+
+    /// - Returns: nothing if the file system can't lock directories.
+    private static func lockDirectory(_ path: String) throws(DataDirectoryError) -> [Int32] {
+        let descriptor = FileBytes.open(path, O_RDONLY | O_DIRECTORY)
+        guard descriptor >= 0 else { throw .refused(by: errno, "\(path) can't be opened") }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return [descriptor] }
+        let reason = errno
+        FileBytes.close(descriptor)
+        guard reason != EWOULDBLOCK else { throw inUse(path) }
+        return []
+    }
+
+    private static func lockFile(in path: String) throws(DataDirectoryError) -> Int32 {
         let file = path + "/lock"
         // Not inherited: a worker that outlives its host must not keep the lock.
         let made = FileBytes.open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -151,12 +171,9 @@ package final class DataDirectory: Sendable {
         guard descriptor >= 0 else { throw .refused(by: errno, "\(file) can't be opened") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            let holder = holder(of: descriptor)
             FileBytes.close(descriptor)
             guard reason == EWOULDBLOCK else { throw .refused(by: reason, "\(file) can't be locked") }
-            throw DataDirectoryError(
-                "another host\(holder) uses the data directory \(path); stop it or name another directory",
-                isInUse: true)
+            throw inUse(path)
         }
         do throws(DataDirectoryError) {
             if descriptor == made { try FileBytes.give(descriptor, file, toOwnerOf: path) }
@@ -169,9 +186,18 @@ package final class DataDirectory: Sendable {
         return descriptor
     }
 
-    /// The process that has a lock, as a part of a sentence; empty if it isn't known.
-    private static func holder(of lock: Int32) -> String {
-        let text = (try? FileBytes.read(lock)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    private static func inUse(_ path: String) -> DataDirectoryError {
+        DataDirectoryError(
+            "another host\(holder(of: path)) uses the data directory \(path); stop it or name another directory",
+            isInUse: true)
+    }
+
+    /// The process that uses a directory, as a part of a sentence; empty if it isn't known.
+    private static func holder(of path: String) -> String {
+        let descriptor = FileBytes.open(path + "/lock", O_RDONLY | O_NOFOLLOW)
+        guard descriptor >= 0 else { return "" }
+        defer { FileBytes.close(descriptor) }
+        let text = (try? FileBytes.read(descriptor)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let pid = text.prefix { $0.isNumber }
         return pid.isEmpty ? "" : ", process \(pid),"
     }
@@ -187,7 +213,7 @@ package final class DataDirectory: Sendable {
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { throw DataDirectoryError.refused(by: errno, "\(file) can't be locked") }
             throw DataDirectoryError(
-                "a host\(holder(of: descriptor)) uses the data directory \(path), and changes what is in it; "
+                "a host\(holder(of: path)) uses the data directory \(path), and changes what is in it; "
                     + "stop it, or use a copy that \"data backup\" makes there", isInUse: true)
         }
         return try body()

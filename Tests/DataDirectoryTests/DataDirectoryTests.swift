@@ -77,6 +77,19 @@ struct DataDirectoryTests {
         #expect(refusal(temporary.path) == nil)
     }
 
+    /// It isn't stale: its process runs.
+    @Test func aDeletedLockLetsNoSecondHostIn() throws {
+        let temporary = try TemporaryDirectory()
+        let first = try DataDirectory.open(temporary.path)
+        try FileManager.default.removeItem(atPath: first.file("lock"))
+        #expect(
+            refusal(temporary.path)
+                == "another host uses the data directory \(temporary.path); stop it or name another directory")
+        #expect(!FileManager.default.fileExists(atPath: first.file("lock")))
+        first.close()
+        #expect(refusal(temporary.path) == nil)
+    }
+
     @Test func aNewerFormatIsRejected() throws {
         let temporary = try TemporaryDirectory()
         try temporary.write("version", "7\n")

@@ -40,8 +40,9 @@ package struct KeyAccess: Sendable {
     package func add(_ key: ServiceAccountKey) async throws {
         var request = ControlRequest("keys", "add")
         request.add("key", String(decoding: try JSONEncoder().encode(key), as: UTF8.self))
+        // Servers may get their keys before the host's first start.
         _ = try await perform(
-            request,
+            request, creating: true,
             inStore: { store in
                 try store.add(key)
                 return key
@@ -74,19 +75,22 @@ package struct KeyAccess: Sendable {
     }
 
     private func perform<Answer: Decodable>(
-        _ request: ControlRequest, inStore offline: (ServiceAccountStore) throws -> Answer
+        _ request: ControlRequest, creating: Bool = false, inStore offline: (ServiceAccountStore) throws -> Answer
     ) async throws -> Answer {
-        try await perform(request) { try offline(ServiceAccountStore(in: $0.file(Self.directory))) }
+        try await perform(request, creating: creating) {
+            try offline(ServiceAccountStore(in: $0.file(Self.directory)))
+        }
     }
 
+    /// - Parameter creating: whether to make a data directory if there is none.
     private func perform<Answer: Decodable>(
-        _ request: ControlRequest, offline: (DataDirectory) throws -> Answer
+        _ request: ControlRequest, creating: Bool = false, offline: (DataDirectory) throws -> Answer
     ) async throws -> Answer {
         do {
             return try await HostControl(data).ask(request, as: Answer.self)
         } catch is NoRunningHost {
             // Holds the lock, so that no host starts meanwhile and misses the change.
-            let owned = try DataDirectory.open(data)
+            let owned = try creating ? DataDirectory.open(data) : DataDirectory.openExisting(data)
             defer { owned.close() }
             return try offline(owned)
         }

@@ -61,6 +61,17 @@ package final class DataDirectory: Sendable {
         return directory
     }
 
+    /// Opens and locks a directory that is there: a path that is wrong makes none.
+    ///
+    /// - Throws: as ``open(_:migrations:)``, and if there is no data directory.
+    package static func openExisting(_ path: String) throws(DataDirectoryError) -> DataDirectory {
+        guard FileStatus(path + "/version") != nil else {
+            throw DataDirectoryError(
+                "the data directory \(path) does not exist; name another one with --data or --config")
+        }
+        return try open(path)
+    }
+
     /// Creates a directory under `TMPDIR` that is deleted when it is closed.
     ///
     /// - Throws: an error whose description is a sentence for the operator if the file system fails.

@@ -14,7 +14,7 @@ package struct OfflineReleases: Sendable {
     /// - Throws: an error whose description is a sentence for the operator, if a host runs on the directory or there is
     ///   no release to roll back to.
     package func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
-        let directory = try DataDirectory.open(data)
+        let directory = try DataDirectory.openExisting(data)
         defer { directory.close() }
         let store = ReleaseStore(in: directory)
         var index = try store.index()

@@ -2,6 +2,7 @@ import ControlProtocol
 @testable import Deployments
 import Foundation
 import FunctionManifest
+import HostConfiguration
 import TestSupport
 import Testing
 
@@ -169,6 +170,19 @@ import Testing
             #expect(try await add("program", id: id, at: "2026-11-22T10:00:01Z").id == second.id)
             #expect(try await store.verified("shop", second.id).id == second.id)
         }
+    }
+
+    @Test func aRollbackWithAWrongPathMakesNoDataDirectory() async throws {
+        let missing = data.file("missing")
+        let releases = OfflineReleases(
+            HostConfiguration(
+                project: "demo-shop", mode: .development, data: missing,
+                places: ConfigurationPlaces(file: "functions.json")))
+        let error = await #expect(throws: (any Error).self) {
+            _ = try await releases.rollback(bundle: nil, to: nil, user: "")
+        }
+        #expect(error.map { "\($0)" }?.contains("\(missing) does not exist") == true)
+        #expect(!FileManager.default.fileExists(atPath: missing))
     }
 
     @Test func withoutAnIndexNothingIsRemoved() throws {

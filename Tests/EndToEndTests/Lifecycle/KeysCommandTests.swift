@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func aWrongPathHasNoKeysAndMakesNoDataDirectory() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([])
+        let missing = directory.path + "/missing"
+        for arguments in [["list"], ["revoke", "abc"]] {
+            let run = try await DataCommandRun.run(arguments + ["--data", missing], in: directory, command: "keys")
+            #expect(run.status == 1 && run.errors.contains("\(missing) does not exist"), "\(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+
     @Test func keysAreMadeWithoutAHost() async throws {
         let directory = try HostDirectory()
         try directory.write(

@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
+import StrictJSON
 
 /// Reports the progress and the result of a command, to people or as JSON.
 final class CommandReport {
@@ -89,6 +90,21 @@ final class CommandReport {
         } else {
             write("functions-host: \(message)\n", to: .standardError)
         }
+    }
+
+    /// Reports the error of a function.
+    ///
+    /// - Parameter details: JSON.
+    func fail(_ status: String, _ message: String, details: String?) {
+        closeLine()
+        guard isJSON else {
+            let details = details.map { " \($0)" } ?? ""
+            return write("functions-host: \(status): \(message)\(details)\n", to: .standardError)
+        }
+        var error: JSONObject = ["status": .string(status), "message": .string(message)]
+        error["details"] = details.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+        let line = (try? JSONValue.object(["error": .object(error)]).serialized()) ?? []
+        write(String(decoding: line, as: UTF8.self) + "\n", to: results)
     }
 
     private func closeLine() {

@@ -52,8 +52,9 @@ struct CallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call", abstract: "Calls a callable function of the running host, as any user.",
         discussion: """
-            The result is written to the standard output as JSON, an error to the standard error. Exit codes: 0 success, 1 \
-            the call failed, 3 no host is running, 64 invalid arguments.
+            The result is written to the standard output as JSON, an error to the standard error, or with --json as an \
+            object to the standard output. Exit codes: 0 success, 1 the call failed, 3 no host is running, 64 invalid \
+            arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -89,9 +90,7 @@ struct CallCommand: AsyncParsableCommand {
                 if let chunk = line.chunk ?? line.result { try report.line(chunk) }
                 isOver = isOver || line.chunk == nil
                 if let status = line.status {
-                    let details = line.details.map { " \($0)" } ?? ""
-                    FileHandle.standardError.write(
-                        Data("functions-host: \(status): \(line.message ?? "")\(details)\n".utf8))
+                    report.fail(status, line.message ?? "", details: line.details)
                     throw ExitCode(1)
                 }
             }

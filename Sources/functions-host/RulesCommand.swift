@@ -72,7 +72,7 @@ struct RulesCheckCommand: ParsableCommand {
     }
 
     private func fail(_ message: String) throws {
-        FileHandle.standardError.write(Data("functions-host: \(message)\n".utf8))
+        try? CommandOutput.append("functions-host: \(message)\n", to: .standardError)
         throw ExitCode(2)
     }
 

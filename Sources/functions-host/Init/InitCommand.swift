@@ -28,7 +28,7 @@ struct InitCommand: ParsableCommand {
             try package.write(to: absolutePath(name.text))
             print(package.greeting(host: CommandLine.arguments.first ?? "functions-host"))
         } catch {
-            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            try? CommandOutput.append("\(error)\n", to: .standardError)
             throw ExitCode(1)
         }
     }

@@ -36,9 +36,17 @@ package struct FileChunks: AsyncSequence, Sendable {
     package struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let handle: FileHandle
 
+        /// Of a pipe, this is what has been written: an error in it is reported before its writer has ended.
         package mutating func next() async throws -> [UInt8]? {
-            guard let piece = try handle.read(upToCount: pieceBytes), !piece.isEmpty else { return nil }
-            return Array(piece)
+            var piece = [UInt8](repeating: 0, count: pieceBytes)
+            while true {
+                let count = read(handle.fileDescriptor, &piece, piece.count)
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else {
+                    throw DocumentError(.unavailable, "the input can't be read: \(String(cString: strerror(errno)))")
+                }
+                return count == 0 ? nil : Array(piece[..<count])
+            }
         }
     }
 

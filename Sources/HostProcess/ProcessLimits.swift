@@ -10,6 +10,12 @@ import CFunctionsSystem
 
 /// The operating system's limits of the host's process.
 package enum ProcessLimits {
+    /// Opens `/dev/null` in place of a standard input, output or error that is closed: a file of the store that is opened
+    /// later would get its number, and what is printed would be written to it. Call before anything is opened.
+    package static func openStandardFiles() {
+        for descriptor: Int32 in [0, 1, 2] where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
+    }
+
     /// Raises the limit of open files to the maximum that the system allows, so that it bounds neither connections nor
     /// workers.
     package static func raiseOpenFiles() {

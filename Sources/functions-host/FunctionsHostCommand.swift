@@ -16,6 +16,7 @@ struct FunctionsHostCommand: AsyncParsableCommand {
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {
+        ProcessLimits.openStandardFiles()
         // Also into a pipe, for `logs --follow` and `call --stream`.
         ProcessLimits.writeOutputByLine()
         await main(nil)

@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 import Synchronization
 import TestSupport
 import Testing
@@ -95,6 +96,24 @@ import Testing
             try process.start()
             try pipe.fileHandleForReading.close()
             try await Bound.wait("the command ends") { process.hasEnded }
+        }
+    }
+
+    @Test func aCommandWithoutStandardFilesDoesItsWork() async throws {
+        try await RunningHost.serving { host in
+            let configuration = host.directory.configuration
+            let backup = host.directory.path + "/backup"
+            let status = try await NIOThreadPool.singleton.runIfActive {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/bin/sh")
+                let command = #""$0" data backup "$1" --config "$2" <&- >&- 2>&-"#
+                process.arguments = ["-c", command, BuiltProducts.host, backup, configuration]
+                try process.start()
+                process.waitUntilExit()
+                return process.terminationStatus
+            }
+            #expect(status == 0)
+            #expect(FileManager.default.fileExists(atPath: backup))
         }
     }
 

@@ -12,8 +12,10 @@ final class RocksDBBatch {
 
     deinit { rocksdb_writebatch_destroy(batch) }
 
-    /// Adds the rows that differ. In the order of keys, each finds its place near the one before.
+    /// Adds the ranges that are removed, and then the rows that differ. In the order of keys, each finds its place near
+    /// the one before.
     func add(_ rows: StorageBatch) {
+        rows.forEachRemovedRange { removeRange($0, $1) }
         rows.forEach { table, key, value in
             if let value {
                 put(UInt8(table.rawValue), key, value)
@@ -21,6 +23,16 @@ final class RocksDBBatch {
                 RocksDBKey.with(UInt8(table.rawValue), key) { key, count in
                     rocksdb_writebatch_delete(batch, key, count)
                 }
+            }
+        }
+    }
+
+    private func removeRange(_ table: StorageTable, _ range: KeyRange) {
+        let end = RocksDBKey.end(of: range, in: table)
+        RocksDBKey.with(table, range.lower) { lower, count in
+            end.withUnsafeBytes { end in
+                rocksdb_writebatch_delete_range(
+                    batch, lower, count, end.assumingMemoryBound(to: CChar.self).baseAddress, end.count)
             }
         }
     }

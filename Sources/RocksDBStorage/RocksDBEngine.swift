@@ -8,6 +8,9 @@ package import StorageEngine
 package final class RocksDBEngine: StorageEngine {
     /// The version of what our rows mean to the engine. A store with a higher one is refused.
     static let version: UInt8 = 1
+    /// The number of rows from which on a range is removed as one. For any read, RocksDB looks at all such ranges that
+    /// are still in memory, and sorts them again after each new one.
+    static let minRemovedRows = 1000
 
     let directory: String
     /// Admits one writer at a time.
@@ -54,7 +57,7 @@ package final class RocksDBEngine: StorageEngine {
         defer { oneWriter.unlock() }
         return try handle.writing { pointer, refusal in
             let base = RocksDBReader(pointer, of: handle, snapshot: nil)
-            let rows = rows ?? StorageBatch(over: base)
+            let rows = rows ?? StorageBatch(over: base, rangeCost: .perRange(minRows: Self.minRemovedRows))
             rows.base = base
             self.rows = rows
             defer { rows.removeAll() }

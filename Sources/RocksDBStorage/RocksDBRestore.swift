@@ -44,25 +44,9 @@ package enum RocksDBRestore {
         try engine.findDamage { finding in
             throw StorageError(.damaged, "the backup \(backup) is damaged: \(finding); use another one")
         }
-        try engine.clear(.changes)
-        try engine.write { try $0.put(.meta, RestoredMark.key, [1]) }
-    }
-}
-
-extension StorageEngine {
-    /// Deletes all rows of a table, a bounded number in each commit.
-    fileprivate func clear(_ table: StorageTable) throws {
-        var isEmpty = false
-        while !isEmpty {
-            try write { writer in
-                var keys = [[UInt8]]()
-                try writer.scanKeys(table, .all, reverse: false) { key in
-                    keys.append(key)
-                    return keys.count < 10_000
-                }
-                for key in keys { try writer.delete(table, key) }
-                isEmpty = keys.isEmpty
-            }
+        try engine.write { writer in
+            _ = try writer.removeRange(.changes, .all, atMost: .max)
+            try writer.put(.meta, RestoredMark.key, [1])
         }
     }
 }

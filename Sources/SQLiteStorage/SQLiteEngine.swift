@@ -63,6 +63,7 @@ package final class SQLiteEngine: StorageEngine {
                 guard database.isInsideTransaction else {
                     throw StorageError(.unavailable, "SQLite has rolled the transaction back after an error")
                 }
+                try rows.forEachRemovedRange { try tables.remove($0, $1) }
                 try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")
                 return result

@@ -9,8 +9,10 @@ enum SQLiteStatement: Int, CaseIterable {
     case keys, keysOpen, keysDown, keysDownOpen
     case count, countOpen
     case skip, skipOpen
+    case remove, removeOpen
     /// Of the table's large values.
     case getLarge, putLarge, deleteLarge
+    case removeLarge, removeLargeOpen
 
     static let kinds = allCases.count
 
@@ -25,12 +27,17 @@ enum SQLiteStatement: Int, CaseIterable {
 
     static func count(_ range: KeyRange) -> Self { range.upper == nil ? .countOpen : .count }
 
+    static func remove(_ range: KeyRange) -> Self { range.upper == nil ? .removeOpen : .remove }
+
+    static func removeLarge(_ range: KeyRange) -> Self { range.upper == nil ? .removeLargeOpen : .removeLarge }
+
     /// The key of a range after as many others as the third parameter says.
     static func skip(_ range: KeyRange) -> Self { range.upper == nil ? .skipOpen : .skip }
 
     func sql(of table: StorageTable) -> String {
         let (name, large) = (table.sqlName, table.largeName ?? table.sqlName)
-        let (open, bounded) = ("FROM \(name) WHERE key >= ?1", "FROM \(name) WHERE key >= ?1 AND key < ?2")
+        let (from, to) = ("WHERE key >= ?1", "WHERE key >= ?1 AND key < ?2")
+        let (open, bounded) = ("FROM \(name) \(from)", "FROM \(name) \(to)")
         return switch self {
         case .get: "SELECT value FROM \(name) WHERE key = ?1"
         case .put: Self.put(table)
@@ -47,9 +54,13 @@ enum SQLiteStatement: Int, CaseIterable {
         case .countOpen: "SELECT count(*) \(open)"
         case .skip: "SELECT key \(bounded) ORDER BY key LIMIT 1 OFFSET ?3"
         case .skipOpen: "SELECT key \(open) ORDER BY key LIMIT 1 OFFSET ?3"
+        case .remove: "DELETE \(bounded)"
+        case .removeOpen: "DELETE \(open)"
         case .getLarge: "SELECT value FROM \(large) WHERE key = ?1"
         case .putLarge: Self.upsert(large)
         case .deleteLarge: "DELETE FROM \(large) WHERE key = ?1"
+        case .removeLarge: "DELETE FROM \(large) \(to)"
+        case .removeLargeOpen: "DELETE FROM \(large) \(from)"
         }
     }
 

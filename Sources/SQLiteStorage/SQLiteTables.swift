@@ -92,6 +92,19 @@ final class SQLiteTables: StorageReader {
         }
     }
 
+    /// Removes the rows of a range.
+    func remove(_ table: StorageTable, _ range: KeyRange) throws {
+        guard !range.isEmpty else { return }
+        if table.hasLargeValues, try hasLarge(table) { try run(.removeLarge(range), of: table, range) }
+        try run(.remove(range), of: table, range)
+    }
+
+    private func run(_ kind: SQLiteStatement, of table: StorageTable, _ range: KeyRange) throws {
+        try using(kind, of: table) { statement in
+            try binding(range, to: statement) { _ = try step(statement) }
+        }
+    }
+
     // MARK: Large values
 
     /// Stores a value apart if it is large, and removes the one that was there otherwise.

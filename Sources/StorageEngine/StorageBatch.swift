@@ -3,18 +3,41 @@
 /// They are kept in memory until the engine stores them, in the order of their keys: of a row that is changed many times
 /// only the last state is stored, and rows that are neighbours are stored together.
 package final class StorageBatch: StorageWriter {
+    /// What removing a range of stored rows costs an engine.
+    package enum RangeCost: Hashable, Sendable {
+        /// As much as removing its rows.
+        case perRow
+        /// The same for any number of rows, and a little for each later read. Ranges with fewer rows are removed row by
+        /// row.
+        case perRange(minRows: Int)
+    }
+
     /// What was stored before. It doesn't change before the batch is stored.
     package var base: any StorageReader
+    private let rangeCost: RangeCost
     private var changes = Changes()
 
-    package init(over base: any StorageReader) { self.base = base }
+    package init(over base: any StorageReader, rangeCost: RangeCost = .perRow) {
+        self.base = base
+        self.rangeCost = rangeCost
+    }
 
-    package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) }
+    package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) && changes.removed.allSatisfy(\.isEmpty) }
 
     package var heldBytes: Int { changes.bytes.count }
 
     /// Forgets the rows. Another batch can follow, in the same memory.
     package func removeAll() { changes.removeAll() }
+
+    /// Calls the body for each range of stored rows that is removed. They are removed before the rows that differ are
+    /// stored, since some of these may be in a range.
+    ///
+    /// - Throws: what the body throws.
+    package func forEachRemovedRange(_ body: (StorageTable, KeyRange) throws -> Void) rethrows {
+        for table in StorageTable.allCases {
+            for range in changes.removed[table.rawValue].ranges { try body(table, range) }
+        }
+    }
 
     /// Calls the body for each row that differs, by table and key.
     ///
@@ -45,10 +68,26 @@ package final class StorageBatch: StorageWriter {
         key.withUnsafeBytes { changes.set(table, $0, nil) }
     }
 
+    package func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
+        switch rangeCost {
+        case .perRow:
+            let end = try key(table, range, after: limit)
+            changes.remove(table, KeyRange(lower: range.lower, upper: end ?? range.upper))
+            return end == nil
+        case .perRange(let minRows):
+            guard try key(table, range, after: minRows - 1) != nil else {
+                return try deleteRows(table, range, atMost: limit)
+            }
+            changes.remove(table, range)
+            return true
+        }
+    }
+
     // MARK: Reading
 
     package func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
         if let changed = changes.get(table, key) { return changed }
+        guard !changes.removed[table.rawValue].contains(key) else { return nil }
         return try base.get(table, key)
     }
 
@@ -56,9 +95,9 @@ package final class StorageBatch: StorageWriter {
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
         var scan = Scan(changes.rows(of: table, range, reverse: reverse), reverse: reverse)
-        guard !scan.isAtEnd else { return try base.scan(table, range, reverse: reverse, body) }
+        guard !scan.isAtEnd else { return try scanBase(table, range, reverse: reverse, body) }
         var goesOn = true
-        try base.scan(table, range, reverse: reverse) { key, value in
+        try scanBase(table, range, reverse: reverse) { key, value in
             goesOn = try scan.visit(before: key, body)
             guard goesOn, !scan.replaces(key) else { return goesOn }
             goesOn = try body(key, value)
@@ -71,9 +110,9 @@ package final class StorageBatch: StorageWriter {
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
     ) throws {
         var scan = Scan(changes.rows(of: table, range, reverse: reverse), reverse: reverse)
-        guard !scan.isAtEnd else { return try base.scanKeys(table, range, reverse: reverse, body) }
+        guard !scan.isAtEnd else { return try scanBaseKeys(table, range, reverse: reverse, body) }
         var goesOn = true
-        try base.scanKeys(table, range, reverse: reverse) { key in
+        try scanBaseKeys(table, range, reverse: reverse) { key in
             goesOn = try scan.visit(before: key) { key, _ in try body(key) }
             guard goesOn, !scan.replaces(key) else { return goesOn }
             goesOn = try body(key)
@@ -83,7 +122,10 @@ package final class StorageBatch: StorageWriter {
     }
 
     package func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
-        guard changes.rows(of: table, range, reverse: false).row != nil else { return try base.count(table, range) }
+        guard changes.rows(of: table, range, reverse: false).row != nil else {
+            guard let parts = changes.kept(of: range, in: table) else { return try base.count(table, range) }
+            return try parts.reduce(0) { try $0 + base.count(table, $1) }
+        }
         var count = 0
         try scanKeys(table, range, reverse: false) { _ in
             count += 1
@@ -93,9 +135,7 @@ package final class StorageBatch: StorageWriter {
     }
 
     package func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
-        guard changes.rows(of: table, range, reverse: false).row != nil else {
-            return try base.key(table, range, after: count)
-        }
+        guard changes.concern(table, range) else { return try base.key(table, range, after: count) }
         var (left, found) = (count, [UInt8]?.none)
         try scanKeys(table, range, reverse: false) { key in
             if left == 0 { found = key }
@@ -105,10 +145,44 @@ package final class StorageBatch: StorageWriter {
         return found
     }
 
+    // MARK: Stored rows that stay
+
+    private func scanBase(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws {
+        guard let parts = changes.kept(of: range, in: table) else {
+            return try base.scan(table, range, reverse: reverse, body)
+        }
+        var goesOn = true
+        for part in reverse ? parts.reversed() : parts where goesOn {
+            try base.scan(table, part, reverse: reverse) { key, value in
+                goesOn = try body(key, value)
+                return goesOn
+            }
+        }
+    }
+
+    private func scanBaseKeys(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+    ) throws {
+        guard let parts = changes.kept(of: range, in: table) else {
+            return try base.scanKeys(table, range, reverse: reverse, body)
+        }
+        var goesOn = true
+        for part in reverse ? parts.reversed() : parts where goesOn {
+            try base.scanKeys(table, part, reverse: reverse) { key in
+                goesOn = try body(key)
+                return goesOn
+            }
+        }
+    }
+
     /// All changed rows.
     private struct Changes {
         /// By the tables' numbers.
         var tables = [BatchRows](repeating: BatchRows(), count: StorageTable.allCases.count)
+        /// The stored rows that aren't seen any more, likewise. Changed rows are in ``tables``, wherever they are.
+        var removed = [RemovedRanges](repeating: RemovedRanges(), count: StorageTable.allCases.count)
         /// The keys and values of all rows. A value that was replaced stays.
         var bytes: [UInt8] = []
 
@@ -119,7 +193,10 @@ package final class StorageBatch: StorageWriter {
         init() { bytes.reserveCapacity(Self.minMemory) }
 
         mutating func removeAll() {
-            for table in tables.indices { tables[table] = BatchRows() }
+            for table in tables.indices {
+                tables[table] = BatchRows()
+                removed[table] = RemovedRanges()
+            }
             bytes.removeAll(keepingCapacity: bytes.capacity <= Self.maxMemory)
             bytes.reserveCapacity(Self.minMemory)
         }
@@ -140,6 +217,32 @@ package final class StorageBatch: StorageWriter {
             let row = BatchRows.Row(
                 key: start, keyCount: Int32(key.count), valueCount: valueCount, value: append(value))
             tables[table.rawValue].insert(row, at: place)
+        }
+
+        /// Removes the stored rows of a range, and those that were put there.
+        mutating func remove(_ table: StorageTable, _ range: KeyRange) {
+            for key in putKeys(of: table, range) { key.withUnsafeBytes { set(table, $0, nil) } }
+            removed[table.rawValue].insert(range)
+        }
+
+        private func putKeys(of table: StorageTable, _ range: KeyRange) -> [[UInt8]] {
+            var keys: [[UInt8]] = []
+            var cursor = rows(of: table, range, reverse: false)
+            while let row = cursor.row {
+                if !row.isDeleted { keys.append(bytes.withUnsafeBytes { Array(row.key(in: $0)) }) }
+                cursor.advance()
+            }
+            return keys
+        }
+
+        /// The parts of a range whose stored rows are seen; nil if nothing is removed from the table.
+        func kept(of range: KeyRange, in table: StorageTable) -> [KeyRange]? {
+            removed[table.rawValue].isEmpty ? nil : removed[table.rawValue].kept(of: range)
+        }
+
+        /// Whether the stored rows of a range may not be seen as they are.
+        func concern(_ table: StorageTable, _ range: KeyRange) -> Bool {
+            !removed[table.rawValue].isEmpty || rows(of: table, range, reverse: false).row != nil
         }
 
         private mutating func append(_ value: UnsafeRawBufferPointer?) -> Int {

@@ -236,6 +236,44 @@ import Testing
         try left.close()
     }
 
+    /// A log that has a removed range is read, and goes on with the next commit.
+    @Test func aRemovedRangeSurvivesAKill() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1, count: 3000)
+        try engine.write { writer throws in
+            #expect(try writer.removeRange(.documents, KeyRange(lower: [0, 9], upper: nil), atMost: 1))
+            try writer.put(.documents, [5, 5], [5])
+        }
+        let copy = directory.file("killed")
+        try FileManager.default.copyItem(atPath: store, toPath: copy)
+        try engine.close()
+        for next in [try RocksDBEngine(directory: copy), try RocksDBEngine(directory: store)] {
+            #expect(try next.values() == [1, 5])
+            #expect(try next.makeReadSession().read { try $0.count(.documents, .all) } == 10)
+            try next.write { try $0.put(.documents, [6, 6], [6]) }
+            _ = try next.compact(.whole) { _ in }
+            #expect(try next.values() == [1, 5, 6])
+            try next.close()
+        }
+        #expect(try RocksDBEngine(directory: copy).values() == [1, 5, 6])
+    }
+
+    @Test func spaceOfARemovedRangeIsReturned() throws {
+        let engine = try RocksDBEngine(directory: store)
+        var random = SeededGenerator(seed: 1)
+        try engine.write { writer in
+            for row in 0..<2_000 {
+                let value = (0..<1_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+                try writer.put(.documents, [UInt8(row >> 8), UInt8(row & 0xFF)], value)
+            }
+        }
+        _ = try engine.compact(.steps) { _ in }
+        #expect(try engine.write { try $0.removeRange(.documents, .all, atMost: 1) })
+        let result = try engine.compact(.whole) { _ in }
+        #expect(result.after < result.before / 2, "\(result)")
+        try engine.close()
+    }
+
     @Test func spaceOfDeletedRowsIsReturned() throws {
         let engine = try RocksDBEngine(directory: store)
         var random = SeededGenerator(seed: 1)

@@ -233,6 +233,138 @@ struct StorageEngineConformanceTests {
         try engine.close()
     }
 
+    /// In batches that also write there, before and afterwards. Some ranges have more rows than RocksDB removes one by
+    /// one, and some values are large.
+    @Test(arguments: EngineKind.allCases)
+    func rangesAreRemovedAsTheirRowsAre(kind: EngineKind) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let directory = try TemporaryDirectory()
+        var engine = try kind.make(in: directory)
+        let model = MemoryEngine()
+        func key(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xFF)] }
+        let tables = [StorageTable.users, .tree]
+        for round in 0..<8 {
+            do {
+                try engine.write { writer throws in
+                    try model.write { expected throws in
+                        for table in tables {
+                            for _ in 0..<3 {
+                                for _ in 0..<Int.random(in: 0...900, using: &random) {
+                                    let number = Int.random(in: 0..<2_500, using: &random)
+                                    let size = random.once(in: 200) ? 20_000 : 2
+                                    let value = [UInt8](repeating: UInt8(round), count: size)
+                                    try writer.put(table, key(number), value)
+                                    try expected.put(table, key(number), value)
+                                }
+                                let lower = key(Int.random(in: 0..<2_500, using: &random))
+                                var upper: [UInt8]? = key(Int.random(in: 0..<4_000, using: &random))
+                                if random.once(in: 8) { upper = nil }
+                                let range = KeyRange(lower: lower, upper: upper)
+                                let isDone = try writer.removeRange(table, range, atMost: .max)
+                                #expect(isDone, "the seed is \(seed)")
+                                _ = try expected.removeRange(table, range, atMost: .max)
+                                let deleted = key(Int.random(in: 0..<2_500, using: &random))
+                                try writer.delete(table, deleted)
+                                try expected.delete(table, deleted)
+                                try compare(writer, expected, table, seed)
+                            }
+                        }
+                        if round % 4 == 3 { throw Refused() }
+                    }
+                }
+            } catch is Refused {}
+            if round % 3 == 2, kind != .memory {
+                try engine.close()
+                engine = try kind.make(in: directory)
+            }
+            try engine.makeReadSession().read { reader throws in
+                try model.makeReadSession().read { expected throws in
+                    for table in tables { try compare(reader, expected, table, seed) }
+                }
+            }
+        }
+        if let embedded = engine as? any EmbeddedEngine {
+            var findings: [String] = []
+            try embedded.findDamage(until: BlockingWork.Cancellation()) {
+                findings.append($0)
+                return true
+            }
+            #expect(findings == [], "the seed is \(seed)")
+        }
+        try engine.close()
+    }
+
+    /// Compares all rows of a table, both ways, and what is found of a part of them.
+    private func compare(
+        _ found: any StorageReader, _ expected: any StorageReader, _ table: StorageTable, _ seed: UInt64
+    ) throws {
+        for reverse in [false, true] {
+            let (rows, others) = (try all(found, table, reverse: reverse), try all(expected, table, reverse: reverse))
+            #expect(rows == others, "the seed is \(seed)")
+        }
+        for range in [KeyRange.all, KeyRange(lower: [2, 7], upper: [9])] {
+            #expect(try found.count(table, range) == expected.count(table, range), "the seed is \(seed)")
+            let (one, other) = (try found.key(table, range, after: 40), try expected.key(table, range, after: 40))
+            #expect(one == other, "the seed is \(seed)")
+        }
+        for number: UInt8 in 0..<40 {
+            let key = [number / 4, number &* 67]
+            #expect(try found.get(table, key) == expected.get(table, key), "the seed is \(seed)")
+        }
+    }
+
+    /// Keys, and the first bytes and sizes of values.
+    private func all(_ reader: any StorageReader, _ table: StorageTable, reverse: Bool) throws -> [[Int]] {
+        var (rows, keys): ([[Int]], [[Int]]) = ([], [])
+        try reader.scan(table, .all, reverse: reverse) { key, value in
+            rows.append(key.map { Int($0) } + [value.first.map { Int($0) } ?? -1, value.count])
+            return true
+        }
+        try reader.scanKeys(table, .all, reverse: reverse) { key in
+            keys.append(key.map { Int($0) })
+            return true
+        }
+        return rows + keys
+    }
+
+    /// A range of many rows is removed at once if that costs no more, and otherwise some rows in each batch.
+    @Test(arguments: EngineKind.allCases, [100, 2_500])
+    func aRangeIsRemovedFromItsFirstRowOn(kind: EngineKind, rows: Int) throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let keys = (0..<rows).map { [1, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        try engine.write { writer in
+            for key in keys + [[0, 9], [2]] { try writer.put(.tree, key, [1]) }
+            try writer.put(.users, [1, 1], [1])
+        }
+        let range = KeyRange(prefix: [1])
+        let limit = rows == 100 ? 40 : 600
+        var steps = 0
+        try engine.makeReadSession().read { earlier throws in
+            var isDone = false
+            while !isDone {
+                isDone = try engine.write { try $0.removeRange(.tree, range, atMost: limit) }
+                steps += 1
+                let left = try engine.makeReadSession().read { try $0.count(.tree, range) }
+                let first = try engine.makeReadSession().read { try $0.key(.tree, range, after: 0) }
+                #expect(isDone == (left == 0))
+                #expect(first == keys.suffix(left).first)
+                guard steps < 100 else { break }
+            }
+            // An earlier state still has them.
+            #expect(try earlier.count(.tree, range) == rows)
+        }
+        #expect(steps == (kind == .rocksdb && rows == 2_500 ? 1 : (rows + limit - 1) / limit))
+        try engine.makeReadSession().read { reader throws in
+            #expect(try reader.count(.tree, .all) == 2)
+            #expect(try reader.count(.users, .all) == 1)
+        }
+        let isDone = try engine.write { try $0.removeRange(.tree, range, atMost: 0) }
+        #expect(isDone)
+        try engine.close()
+    }
+
     private func entries(of reader: any StorageReader) throws -> [[UInt8]: [UInt8]] {
         var (entries, last): ([[UInt8]: [UInt8]], [UInt8]) = ([:], [])
         try reader.scan(.index, .all, reverse: false) { key, value in

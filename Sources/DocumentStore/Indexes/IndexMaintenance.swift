@@ -23,6 +23,8 @@ struct IndexMaintenance {
     private let onEvent: (@Sendable (IndexEvent) -> Void)?
 
     private static let documentsBetweenEvents = 100_000
+    /// The entries of a dropped index that are removed at once.
+    private static let removedEntries = 64
 
     /// - Throws: `StorageError` if the stored index data is damaged.
     init(_ storage: any StorageReader, onEvent: (@Sendable (IndexEvent) -> Void)? = nil) throws {
@@ -104,7 +106,7 @@ extension IndexMaintenance {
             guard hasWork else { return }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
                 let range = KeyRange(prefix: CompositeKey.prefix(index: index.id, collection: nil))
-                if try storage.deleteEntries(range) == nil {
+                if try storage.removeRange(.index, range, atMost: Self.removedEntries) {
                     state.catalog.dropped(index.id)
                     events.append(.dropped(index.definition))
                 }

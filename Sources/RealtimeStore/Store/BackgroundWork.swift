@@ -61,7 +61,7 @@ struct BackgroundWork {
         }
         let layout = record.layout
         if let garbage = layout.garbage.first(where: { !holds($0.tree) }) {
-            guard try Self.delete(garbage, atMost: limit, in: storage) else { return }
+            guard try storage.removeRange(.tree, garbage.stored, atMost: limit) else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
         } else if let extent = try movable(of: layout, kind.configuration, storage) {
             let tree = layout.neighbor(of: extent)
@@ -86,19 +86,6 @@ struct BackgroundWork {
         return try layout.extents.first { extent in
             try storage.key(.tree, extent.stored, after: configuration.maxComparedRows) == nil
         }
-    }
-
-    /// - Returns: whether no rows are left.
-    private static func delete(
-        _ garbage: TreeLayout.Extent, atMost limit: Int, in storage: any StorageWriter
-    ) throws -> Bool {
-        var keys: [[UInt8]] = []
-        try storage.scanKeys(.tree, garbage.stored, reverse: false) { key in
-            keys.append(key)
-            return keys.count < limit
-        }
-        for key in keys { try storage.delete(.tree, key) }
-        return keys.count < limit
     }
 
     /// Moves the first rows of an extent.

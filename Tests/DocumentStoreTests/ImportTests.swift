@@ -28,6 +28,17 @@ struct ImportTests {
         }
     }
 
+    @Test func aClearDeletesWhatIsWrittenMeanwhile() async throws {
+        try await withStore { test in
+            try await test.set("b/b", ["n": .null])
+            let deleted = try await test.store.clear { count in
+                if count == 1 { try await test.set("a/a", ["n": .null]) }
+            }
+            #expect(deleted == 2)
+            #expect(try await test.store.clear() == 0)
+        }
+    }
+
     /// Deleting the document that the key seems to name doesn't remove the row.
     @Test(.endsHangs) func aClearEndsAtAKeyThatIsNotTheOneOfItsDocument() async throws {
         try await withStore { test in

@@ -52,15 +52,24 @@ extension DocumentStore {
     ///   deleted.
     package func clear(_ progress: (Int) async throws -> Void = { _ in }) async throws -> Int {
         var deleted = 0
+        // A search from the first key on passes all that RocksDB has deleted and not yet merged.
+        var last: DocumentPath?
         while true {
             try Task.checkCancellation()
+            let position = last
             let found: Result<[DocumentPath], DocumentError> = await withCheckedContinuation { continuation in
-                self.paths(atMost: Self.clearBatch) { continuation.resume(returning: $0) }
+                self.paths(atMost: Self.clearBatch, after: position) { continuation.resume(returning: $0) }
             }
             let paths = try found.get()
-            guard !paths.isEmpty else { return deleted }
+            guard !paths.isEmpty else {
+                if position == nil { return deleted }
+                // Documents may have been written meanwhile before the position.
+                last = nil
+                continue
+            }
             try await commitAll(paths.map { Write(path: $0, operation: .delete) })
             deleted += paths.count
+            last = paths.last
             try await progress(deleted)
         }
     }

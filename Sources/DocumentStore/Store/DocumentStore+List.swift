@@ -43,12 +43,17 @@ extension DocumentStore {
     ///
     /// For admins only: no policy is checked. A key that isn't the one of its document is an error: what deletes these
     /// documents until none is left would find it for ever.
+    ///
+    /// - Parameter last: the document after which they begin; nil for the first ones.
     package func paths(
-        atMost limit: Int, completion: @escaping @Sendable (Result<[DocumentPath], DocumentError>) -> Void
+        atMost limit: Int, after last: DocumentPath? = nil,
+        completion: @escaping @Sendable (Result<[DocumentPath], DocumentError>) -> Void
     ) {
         view(completion) { view, _ in
+            var range = KeyRange.all
+            if let last { range.lower = DocumentKeys.key(of: last) + [0] }
             var paths: [DocumentPath] = []
-            try view.storage.scan(.documents, KeyRange.all, reverse: false) { key, _ in
+            try view.storage.scanKeys(.documents, range, reverse: false) { key in
                 paths.append(try DocumentKeys.checkedPath(of: key))
                 return paths.count < limit
             }

@@ -34,7 +34,7 @@ final class TargetMemory: Sendable {
             guard state.total + bytes <= limit else {
                 throw DocumentError(
                     .resourceExhausted,
-                    "what is listened to takes \(limit / 1_048_576) MiB together, the limit; try again later")
+                    "what is listened to takes \(limit / 1_048_576) MiB together, the limit; retry later")
             }
             state.total += bytes
             if let client { state.byClient[client, default: 0] += bytes }

@@ -75,7 +75,7 @@ struct RocksDBOptions: ~Copyable {
         "enable_blob_garbage_collection=true",
         "blob_garbage_collection_age_cutoff=1.0",
         "max_background_jobs=2",
-        "max_open_files=256",
+        "max_open_files=512",
         "bytes_per_sync=1048576",
         "keep_log_file_num=2",
         "max_log_file_size=1048576",

@@ -97,9 +97,11 @@ private struct DeploymentSource {
         package = absolutePath(command.path)
         if let path = command.executable {
             let file = absolutePath(path)
-            guard FileManager.default.isExecutableFile(atPath: file) else {
-                throw BuildError("there is no executable file \(file)")
-            }
+            // Its copy is made executable: a copy that came by a network may have lost that.
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory), !isDirectory.boolValue,
+                FileManager.default.isReadableFile(atPath: file)
+            else { throw BuildError("there is no file \(file) that can be read") }
             executable = file
             product = nil
             origin = file

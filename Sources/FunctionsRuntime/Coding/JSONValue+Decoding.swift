@@ -40,7 +40,11 @@ extension JSONValue {
             return .required(stringValue.flatMap { Base64.decode($0) }.map { Data($0) }, "a string in base64")
         }
         if type == URL.self { return .required(stringValue.flatMap { URL(string: $0) }, "a URL") }
-        if type == Decimal.self { return .decimal(codedNumber) }
+        if type == Decimal.self {
+            // As the type encodes itself, which earlier versions have stored and sent.
+            if case .object = self { return .foreign }
+            return .decimal(codedNumber)
+        }
         if type == DocumentReference.self {
             guard let firestore = context.firestore else {
                 return .mismatch(expected: "no document reference, without a database here")

@@ -57,7 +57,11 @@ extension Value {
             guard case .string(let text) = self else { return .mismatch(expected: "a URL") }
             return .required(URL(string: text), "a URL")
         }
-        if type == Decimal.self { return .decimal(codedNumber) }
+        if type == Decimal.self {
+            // As the type encodes itself, which earlier versions have stored.
+            if case .map = self { return .foreign }
+            return .decimal(codedNumber)
+        }
         if type == JSONValue.self { return .required(JSONValue(self), "JSON") }
         return .foreign
     }

@@ -84,7 +84,8 @@ struct CodeExchange: Sendable {
         } catch {
             throw IdentityToolkitError.unavailable
         }
-        guard response.status < 500 else { throw IdentityToolkitError.unavailable }
+        // A provider that has too many requests of this host refuses no code.
+        guard response.status < 500, response.status != 429 else { throw IdentityToolkitError.unavailable }
         return response
     }
 }

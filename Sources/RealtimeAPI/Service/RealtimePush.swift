@@ -23,6 +23,11 @@ package final class RealtimePush: Sendable {
         var bytes: [UInt8]
         /// Its length in UTF-16 units.
         var units: Int
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+            units = bytes.withUnsafeBytes { UTF16Units.count($0) }
+        }
     }
 
     /// The frames of a message without a tag, and of the last one with a tag.
@@ -51,12 +56,14 @@ package final class RealtimePush: Sendable {
         frames.withLock { frames in
             guard let tag else {
                 if let plain = frames.plain { return plain }
-                let bytes = FramePieces.frames(of: makeBeginning() + Self.end(tag: nil))
+                let bytes = FramePieces.frames(of: message(tag: nil))
                 frames.plain = bytes
                 return bytes
             }
             if let known = frames.tagged, known.tag == tag { return known.bytes }
-            let (start, end) = (beginning(&frames), Self.end(tag: tag))
+            // Most messages have one tag, and keep nothing beside its frames.
+            let start = frames.tagged == nil ? Beginning(makeBeginning()) : beginning(&frames)
+            let end = Self.end(tag: tag)
             // The end is ASCII.
             let bytes = FramePieces.frames(of: start.bytes, end, units: start.units + end.count)
             frames.tagged = (tag, bytes)
@@ -110,15 +117,18 @@ package final class RealtimePush: Sendable {
         return RealtimePush(RealtimeTarget(place), .merge(below), version: version)
     }
 
-    /// The message in the protocol of WebSocket and long polling.
-    func message(tag: Int64?) -> [UInt8] { frames.withLock { beginning(&$0).bytes } + Self.end(tag: tag) }
-
     private func beginning(_ frames: inout Frames) -> Beginning {
         if let known = frames.beginning { return known }
-        let bytes = makeBeginning()
-        let new = Beginning(bytes: bytes, units: bytes.withUnsafeBytes { UTF16Units.count($0) })
+        let new = Beginning(makeBeginning())
         frames.beginning = new
         return new
+    }
+
+    /// The message in the protocol of WebSocket and long polling.
+    func message(tag: Int64?) -> [UInt8] {
+        var bytes = makeBeginning()
+        bytes += Self.end(tag: tag)
+        return bytes
     }
 
     private func makeBeginning() -> [UInt8] {

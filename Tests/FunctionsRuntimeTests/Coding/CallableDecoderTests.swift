@@ -139,6 +139,10 @@ import Testing
         #expect(try decode([Decimal].self, "[\(texts.joined(separator: ","))]") == numbers)
         #expect(try decode([Decimal?].self, "[null,1.0]") == [nil, 1])
         #expect(explanation([Decimal].self, #"["5"]"#) == "data[0]: expected a number, found a string")
+        // As earlier versions have sent it.
+        let mantissa = "[1999,0,0,0,0,0,0,0]"
+        let old = #"{"exponent":-2,"length":1,"isNegative":false,"isCompact":true,"mantissa":\#(mantissa)}"#
+        #expect(try decode(Decimal.self, old) == Decimal(string: "19.99"))
         #expect(
             explanation([Decimal].self, "[1e300]")
                 == "data[0]: expected a number that a Decimal can hold, found a number")

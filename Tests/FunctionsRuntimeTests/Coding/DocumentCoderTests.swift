@@ -146,6 +146,17 @@ import Testing
         #expect(try query.resolved().model.filter == filter)
     }
 
+    /// As the type encodes itself.
+    @Test func decimalsOfEarlierVersionsAreRead() throws {
+        let mantissa = Value.array([1999, 0, 0, 0, 0, 0, 0, 0].map { .integer($0) })
+        let stored: [String: Value] = [
+            "exponent": -2, "length": 1, "isNegative": .boolean(false), "isCompact": .boolean(true),
+            "mantissa": mantissa,
+        ]
+        let decoded = try DocumentDecoder().decode([String: Decimal].self, from: ["price": .map(stored)])
+        #expect(decoded["price"] == Decimal(string: "19.99"))
+    }
+
     @Test func errorNamesDocumentAndField() throws {
         struct Line: Decodable { var quantity: Int }
         struct Order: Decodable { var lines: [Line] }

@@ -18,6 +18,7 @@ extension FunctionsTester {
     ///   - app: The app with an App Check token; none by default.
     ///   - idempotencyKey: The header of this name: at most 256 bytes.
     ///   - headers: Further headers of the client.
+    ///   - returning: The result's type.
     /// - Throws: `HttpsError` as a client would see it: errors other than the author's `HttpsError` become
     ///   `internal`, and the log has the original. ``TestError`` if the response doesn't have the expected type.
     public func call<Output: Decodable>(

@@ -63,7 +63,7 @@ extension DocumentReference {
     public func setData(
         from value: some Encodable, mergeFields: [any FieldPathConvertible]
     ) async throws -> Timestamp? {
-        try await setData(try DocumentEncoder().encode(value), mergeFields: mergeFields)
+        try await commit(try .set(try DocumentEncoder().encode(value), at: self, mergeFields: mergeFields))
     }
 
     /// Creates the document.

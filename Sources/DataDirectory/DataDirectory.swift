@@ -63,7 +63,7 @@ package final class DataDirectory: Sendable {
 
     /// Opens and locks a directory that is there: a path that is wrong makes none.
     ///
-    /// - Throws: as ``open(_:migrations:)``, and if there is no data directory.
+    /// - Throws: as ``open(_:migrations:)``, and if the data directory is missing.
     package static func openExisting(_ path: String) throws(DataDirectoryError) -> DataDirectory {
         guard FileStatus(path + "/version") != nil else {
             throw DataDirectoryError(

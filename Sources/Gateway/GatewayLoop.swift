@@ -62,7 +62,7 @@ package final class GatewayLoop: @unchecked Sendable {
             logRefusal("a connection was closed: too much is held of heads that aren't whole", of: peer, [:])
         }
         try channel.pipeline.syncOperations.addHandler(heads)
-        // Answers are written as bytes, so there is no encoder.
+        // Answers are written as bytes, without an encoder.
         try channel.pipeline.syncOperations.addHandler(
             ByteToMessageHandler(
                 HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits),

@@ -101,7 +101,7 @@ private struct DeploymentSource {
             var isDirectory: ObjCBool = false
             guard FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory), !isDirectory.boolValue,
                 FileManager.default.isReadableFile(atPath: file)
-            else { throw BuildError("there is no file \(file) that can be read") }
+            else { throw BuildError("\(file) isn't a readable file") }
             executable = file
             product = nil
             origin = file

@@ -110,7 +110,7 @@ struct MessageMembers {
         return try? scanner.string()
     }
 
-    /// - Returns: nil if there is no such string.
+    /// - Returns: nil if the string is missing.
     /// - Throws: if it has half of a surrogate pair.
     func pairedString(_ name: StaticString) throws(JSONError) -> String? {
         guard let text = self[name], text.first == UInt8(ascii: "\"") else { return nil }

@@ -543,10 +543,11 @@ let package = Package(
         .executableTarget(
             name: "StandIns", dependencies: ["FunctionsRuntime"], path: "Samples/StandIns"),
         // What tests share, and what they start.
+        .target(name: "CTestSystem", path: "Tests/CTestSystem"),
         .target(
             name: "TestSupport",
             dependencies: [
-                "DocumentModel",
+                "CTestSystem", "DocumentModel",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
             ],

@@ -161,13 +161,15 @@ struct DataDirectoryTests {
         try DataDirectory.checkAccess(temporary.file("none"))
     }
 
-    @Test(.enabled(if: geteuid() != 0, "skipped: root may enter each directory"))
-    func aDirectoryThatMayNotBeEnteredIsReported() throws {
+    @Test func aDirectoryThatMayNotBeEnteredIsReported() throws {
         let temporary = try TemporaryDirectory()
-        let path = temporary.file("data")
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: path)
-        #expect(throws: DataDirectoryError.self) { try DataDirectory.checkAccess(path) }
+        try withoutPrivileges(in: temporary) { user in
+            let path = temporary.file("data")
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o000])
+            let error = #expect(throws: DataDirectoryError.self) { try DataDirectory.checkAccess(path) }
+            #expect(error?.description == "\(path) can't be opened: Permission denied", "as \(user)")
+        }
     }
 
     @Test func aSymbolicLinkInsteadOfTheLockIsNotFollowed() throws {

@@ -53,12 +53,13 @@ struct LogFilesTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() != 0, "skipped: root may write to each directory"))
-    func aLogThatCannotBeWrittenIsReported() throws {
-        try FileManager.default.createDirectory(
-            atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
-        let error = #expect(throws: HostError.self) { _ = try files() }
-        #expect(error?.description.contains("chown -R \(geteuid()) \(place)") == true)
+    @Test func aLogThatCannotBeWrittenIsReported() throws {
+        try withoutPrivileges(in: directory) { user in
+            try FileManager.default.createDirectory(
+                atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
+            let error = #expect(throws: HostError.self) { _ = try files() }
+            #expect(error?.description.contains("chown -R \(user) \(place)") == true)
+        }
     }
 
     @Test func recordsComeBackAsTheyWere() throws {

@@ -373,6 +373,32 @@ import UserStore
 
     // MARK: Requests
 
+    /// SDKs ask the user for a new link only if they hear that the old one has expired.
+    @Test(arguments: [
+        ("PASSWORD_RESET", "resetPassword"), ("VERIFY_EMAIL", "update"), ("EMAIL_SIGNIN", "signInWithEmailLink"),
+    ]) func anExpiredLinkIsNotAnInvalidOne(kind: String, operation: String) async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            _ = try await host.signUp("ada@example.com", "right-one")
+            func link() async throws -> String {
+                let answer = try await host.admin(
+                    "sendOobCode", #"{"requestType":"\#(kind)","email":"ada@example.com","returnOobLink":true}"#)
+                return try #require(answer.body["oobCode"]?.text)
+            }
+            func use(_ code: String) async throws -> String? {
+                try await host.account(
+                    operation, #"{"oobCode":"\#(code)","email":"ada@example.com","newPassword":"secret-2"}"#
+                ).body.errorMessage
+            }
+            let (used, old) = (try await link(), try await link())
+            #expect(try await use(used) == nil)
+            #expect(try await use(used) == "INVALID_OOB_CODE")
+            clock.advance(by: .seconds(30 * 86_400))
+            #expect(try await use(old) == "EXPIRED_OOB_CODE")
+            #expect(try await use("invented") == "INVALID_OOB_CODE")
+        }
+    }
+
     @Test func oneOfManySignUpsOfAnAddressWins() async throws {
         try await SignInHost.serving { host in
             let outcomes = try await withThrowingTaskGroup(of: String?.self) { group in

@@ -269,6 +269,22 @@ import Testing
         }
     }
 
+    /// Earlier versions removed the codes of mails when they expired.
+    @Test func aMailsCodeOfAnEarlierVersionIsDeletedWhole() async throws {
+        try await withUsers(.sqlite) { users, pipeline in
+            let hash = [UInt8](repeating: 1, count: 32)
+            let action = MailAction(.verifyEmail, email: "ada@example.com", uid: "ada")
+            let code = OneTimeCode(.mail(action), createdAt: 0, expires: Self.start + 100)
+            try pipeline.engine.write { storage in
+                try storage.put(.users, UserKeys.code(hash), code.stored)
+                try storage.put(.users, UserKeys.expiry(hash, at: code.expires), [])
+            }
+            #expect(try problems(pipeline) == [])
+            try await users.commit { $0.delete(code, hash: hash) }
+            #expect(try problems(pipeline) == [])
+        }
+    }
+
     @Test func expiredCodesAndOldAttemptsAreRemoved() async throws {
         let clock = ManualClock()
         let directory = try TemporaryDirectory()
@@ -280,9 +296,12 @@ import Testing
         let users = try UserStore(on: pipeline, project: "demo-shop")
         try pipeline.start()
         let (short, long) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+        let mailed = [UInt8](repeating: 3, count: 32)
         try await users.commit { transaction in
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_100), hash: short)
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_900), hash: long)
+            let action = MailAction(.verifyEmail, email: "ada@example.com", uid: "ada")
+            transaction.insert(OneTimeCode(.mail(action), createdAt: 0, expires: 1_000_100), hash: mailed)
             transaction.setAttempts(FailedAttempts(count: 3, lastAt: 1_000_000), of: "ada")
             // Sign-in may have been switched off since.
             let text = TextContent(phoneNumber: "+1", code: "1", language: "en")
@@ -294,10 +313,11 @@ import Testing
         try await users.read { (users: UserSnapshot) throws in
             #expect(try users.code(short) == nil)
             #expect(try users.code(long) != nil)
+            #expect(try users.code(mailed) != nil, "who follows an old link learns that it has expired")
             #expect(try users.attempts("ada")?.count == 3)
             #expect(try users.waitingMessages() == 1)
         }
-        clock.advance(by: 2 * 86_400)
+        clock.advance(by: 31 * 86_400)
         try await users.commit { _ in }
         #expect(try engine.makeReadSession().read { try $0.count(.users, .all) } == 0)
         await pipeline.shutdown()

@@ -245,9 +245,10 @@ extension IdentityToolkit {
     func mailAction(
         _ code: String, in reader: some UserReader, now: Int64
     ) throws -> (code: OneTimeCode, action: MailAction) {
-        guard let stored = try reader.code(Secrets.hash(code)), stored.expires > now,
-            case .mail(let action) = stored.purpose
-        else { throw IdentityToolkitError.invalidCode }
+        guard let stored = try reader.code(Secrets.hash(code)), case .mail(let action) = stored.purpose else {
+            throw IdentityToolkitError.invalidCode
+        }
+        guard stored.expires > now else { throw IdentityToolkitError.expiredCode }
         return (stored, action)
     }
 

@@ -46,8 +46,10 @@ extension IdentityToolkit {
             let inner = SignInCall(fields: request, origin: call.origin)
             _ = try await mode == .passwordReset ? resetPassword(inner) : apply(code, from: call.origin)
             return try done(action, continueURL, call)
+        } catch let error as IdentityToolkitError where error == .expiredCode {
+            return try failure("This link has expired.", hint: "Ask for another one.", call)
         } catch let error as IdentityToolkitError where error == .invalidCode {
-            return try failure("This link has expired or was used before.", hint: "Ask for another one.", call)
+            return try failure("This link isn't valid or was used before.", hint: "Ask for another one.", call)
         } catch let error as IdentityToolkitError where error == .lostAddressIsTaken {
             return try failure("The email address can't be restored.", hint: error.message, call)
         } catch let error as IdentityToolkitError where mode == .passwordReset {

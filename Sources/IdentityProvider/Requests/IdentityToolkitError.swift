@@ -34,6 +34,7 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
     static let userNotFound = Self("USER_NOT_FOUND")
     static let userDisabled = Self("USER_DISABLED")
     static let invalidCode = Self("INVALID_OOB_CODE")
+    static let expiredCode = Self("EXPIRED_OOB_CODE")
     static let lostAddressIsTaken = Self(
         "EMAIL_EXISTS : Another account has this email address. Delete it or change its address, and follow the link "
             + "again.")

@@ -20,7 +20,7 @@ enum UserKeys {
         case tokenOfUser
         /// A one-time code, by the hash of its text.
         case code
-        /// Empty, by time of expiry and hash.
+        /// Empty, by the time at which a code is removed, and its hash.
         case expiry
         /// Failed attempts, by account or address.
         case attempts
@@ -106,7 +106,7 @@ enum UserKeys {
         return key + hash
     }
 
-    /// The codes that have expired at a time.
+    /// The codes that are due to be removed at a time.
     static func expired(at time: Int64) -> KeyRange {
         KeyRange(lower: [Kind.expiry.rawValue], upper: expiry([], at: time))
     }

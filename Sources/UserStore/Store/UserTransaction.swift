@@ -168,7 +168,7 @@ package final class UserTransaction: UserReader {
 
     package func insert(_ code: OneTimeCode, hash: [UInt8]) {
         put(UserKeys.code(hash), code.stored)
-        put(UserKeys.expiry(hash, at: code.expires), [])
+        put(UserKeys.expiry(hash, at: code.keptUntil), [])
     }
 
     /// Replaces a code, which keeps its time of expiry.
@@ -176,6 +176,8 @@ package final class UserTransaction: UserReader {
 
     package func delete(_ code: OneTimeCode, hash: [UInt8]) {
         remove(UserKeys.code(hash))
+        remove(UserKeys.expiry(hash, at: code.keptUntil))
+        // Earlier versions kept no code longer.
         remove(UserKeys.expiry(hash, at: code.expires))
     }
 

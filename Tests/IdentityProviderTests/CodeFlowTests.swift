@@ -229,6 +229,28 @@ import TextFormats
         #expect(implicit.body.errorMessage?.contains("needs an id_token") == true)
     }
 
+    /// Such as when the client's secret has expired: the operator has to act, and users aren't kept out by pauses.
+    @Test func aProviderThatRefusesTheHostCountsAgainstNoUser() async throws {
+        var configuration = Self.configuration
+        configuration.attemptsPerAddress = 1
+        let providers = Providers(
+            ["c": #"{"error":"incorrect_client_credentials"}"#], methods: #"["client_secret_basic"]"#, readsForms: true)
+        try await SignInHost.serving(policy: .production, configuration: configuration, transport: providers) {
+            host throws in
+            for provider in ["oidc.id", "hub.example", "oidc.id"] {
+                let answer = try await Self.enter(host, provider, ["code": "c"])
+                #expect(
+                    answer.body.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED : The provider doesn't accept this host")
+                        == true, "\(answer.body)")
+            }
+            // What the client brings still counts.
+            let used = try await Self.enter(host, "hub.example", ["code": "used"])
+            #expect(used.body.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true)
+            let next = try await Self.enter(host, "hub.example", ["code": "c"])
+            #expect(next.body.errorMessage == IdentityToolkitError.tooManyAttempts.message)
+        }
+    }
+
     @Test func aTokenForACodeHasTheNonceToo() async throws {
         let token = try Self.token("ES256", nonce: "n")
         let providers = Providers(["c": #"{"id_token":"\#(token)"}"#])

@@ -31,6 +31,7 @@ import TextFormats
                 body = String(
                     decoding: (try? JSONValue.object(PublishedKeys(keys: [key]).webKeySet).serialized()) ?? [],
                     as: UTF8.self)
+            case _ where token == "Bearer busy": return OutboundResponse(status: 429)
             case "https://graph.example.com/me" where token == "Bearer good":
                 body =
                     #"{"id":"77","name":"Ken","picture":{"data":{"url":"https://example.com/k.png"}},"email":"ken@example.com"}"#
@@ -182,6 +183,16 @@ import TextFormats
             #expect(providers.asked.withLock { $0.count } == asked)
             let other = try await enter(host, "face.example", ["access_token": "good"], from: "192.0.2.2")
             #expect(other.status == 200)
+        }
+    }
+
+    @Test func aProviderThatHasTooManyRequestsRefusesNoToken() async throws {
+        var configuration = Self.configuration
+        configuration.attemptsPerAddress = 1
+        try await SignInHost.serving(policy: .production, configuration: configuration, transport: Providers()) {
+            host throws in
+            #expect(try await enter(host, "face.example", ["access_token": "busy"]).status == 503)
+            #expect(try await enter(host, "face.example", ["access_token": "good"]).status == 200)
         }
     }
 

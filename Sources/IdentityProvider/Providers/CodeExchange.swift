@@ -25,6 +25,10 @@ struct CodeExchange: Sendable {
     }
 
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
+    /// What a provider says if it doesn't accept this host (RFC 6749, section 5.2; GitHub has names of its own).
+    private static let refusalsOfHost: Set<String> = [
+        "invalid_client", "unauthorized_client", "incorrect_client_credentials", "redirect_uri_mismatch",
+    ]
 
     let provider: String
     /// The provider's token endpoint.
@@ -44,7 +48,7 @@ struct CodeExchange: Sendable {
     ) async throws(IdentityToolkitError) -> Tokens {
         var fields = [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectAddress)]
         if let verifier { fields.append(("code_verifier", verifier)) }
-        var reason = ""
+        var (reason, isOfHost) = ("", false)
         for place in places {
             let response = try await ask(fields, place, by: transport)
             let answer = (try? JSONValue(parsing: response.body))?.objectValue
@@ -56,12 +60,15 @@ struct CodeExchange: Sendable {
                     expiresIn: answer["expires_in"]?.intValue.map(Int64.init))
             }
             reason = answer?["error"]?.stringValue ?? "the status is \(response.status)"
+            isOfHost = Self.refusalsOfHost.contains(reason) || response.status == 401 && answer?["error"] == nil
             // The client wasn't recognized, so the code is still good.
             guard response.status == 401 || reason == "invalid_client" else { break }
         }
         // Such as a secret that has expired, which the operator has to replace.
         logger.warning(
             "a provider refuses a code", metadata: ["auth.provider": "\(provider)", "error": "\(reason)"])
+        // Users aren't to blame, and nothing counts as their failed attempt.
+        try require(!isOfHost, "OPERATION_NOT_ALLOWED : The provider doesn't accept this host as its client: \(reason)")
         throw IdentityToolkitError("INVALID_IDP_RESPONSE : The provider doesn't accept the code: \(reason)")
     }
 

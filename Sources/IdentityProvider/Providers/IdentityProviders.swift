@@ -218,7 +218,8 @@ package final class IdentityProviders: Sendable {
         } catch {
             throw IdentityToolkitError.unavailable
         }
-        guard response.status < 500 else { throw IdentityToolkitError.unavailable }
+        // A provider that has too many requests of this host refuses no token.
+        guard response.status < 500, response.status != 429 else { throw IdentityToolkitError.unavailable }
         guard response.status == 200, let answer = (try? JSONValue(parsing: response.body))?.objectValue else {
             throw IdentityToolkitError("INVALID_IDP_RESPONSE : The provider doesn't accept the access_token.")
         }

@@ -61,6 +61,19 @@ struct UserFormatTests {
         #expect(try UserFormat.record(JSONNode(parsing: text), now: 99) == user)
     }
 
+    /// An admin may have changed or removed the address since.
+    @Test(arguments: [nil, "ada@example.com"] as [String?])
+    func secondFactorsAreKeptWithoutAVerifiedAddress(email: String?) throws {
+        var user = UserRecord(uid: "ada", createdAt: 1000)
+        user.email = email
+        user.validSince = 4
+        user.secondFactors = [
+            SecondFactor(id: "1", displayName: nil, enrolledAt: 1_000_000, kind: .phone("+4915112345679"))
+        ]
+        let text = try JSONValue.object(UserFormat.json(of: user)).serialized()
+        #expect(try UserFormat.record(JSONNode(parsing: text), now: 99) == user)
+    }
+
     @Test func secretsOfAuthenticatorAppsAreReadBack() {
         for count in 10...40 {
             let secret = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }

@@ -74,6 +74,12 @@ struct UserFormatTests {
         #expect(try UserFormat.record(JSONNode(parsing: text), now: 99) == user)
     }
 
+    /// The clock of another host may be fast, and a script may write milliseconds.
+    @Test(arguments: ["100", "4000"]) func importedUsersCanSignInAtOnce(validSince: String) throws {
+        let text = #"{"localId":"ada","validSince":"\#(validSince)"}"#
+        #expect(try UserFormat.record(JSONNode(parsing: Array(text.utf8)), now: 99).validSince == 99)
+    }
+
     @Test func secretsOfAuthenticatorAppsAreReadBack() {
         for count in 10...40 {
             let secret = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }

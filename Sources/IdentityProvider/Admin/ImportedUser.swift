@@ -72,7 +72,8 @@ struct ImportedUser: Sendable {
         user.photoURL = fields["photoUrl"]
         // `firebase auth:export` writes the first name.
         user.lastSignInAt = fields.integer("lastSignedInAt") ?? fields.integer("lastLoginAt")
-        user.validSince = fields.integer("validSince") ?? now
+        // A later time, of a clock that is fast or in another unit, would refuse the tokens of all sign-ins until then.
+        user.validSince = min(fields.integer("validSince") ?? now, now)
         user.email = try fields["email"].map { text throws(IdentityToolkitError) in
             try require(Contact.email(text), "email is invalid")
         }

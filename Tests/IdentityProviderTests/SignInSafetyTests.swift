@@ -8,6 +8,7 @@ import NIOCore
 import StrictJSON
 import TestSupport
 import Testing
+import TextFormats
 @testable import TokenVerification
 import UserStore
 
@@ -372,6 +373,26 @@ import UserStore
     }
 
     // MARK: Requests
+
+    /// A picture may have as many bytes as a token.
+    @Test func aLargeProfileShutsNoUserOut() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let picture = String(repeating: "€", count: 4096)
+            let changed = try await host.account(
+                "update", #"{"idToken":"\#(user.idToken)","displayName":"Ada","photoUrl":"\#(picture)"}"#)
+            #expect(changed.status == 200)
+            let token = try #require(try await host.refresh(user.refreshToken).body["id_token"]?.text)
+            let found = try await host.account("lookup", #"{"idToken":"\#(token)"}"#)
+            #expect(found.status == 200, "\(found.body.errorMessage ?? "")")
+            let users = try found.body["users"]?.elements() ?? []
+            #expect(users.first?["photoUrl"]?.isText(picture) == true)
+            let payload = try #require(token.split(separator: ".").dropFirst().first)
+            let claims = try JSONNode(parsing: try #require(Base64URL.decode(payload.utf8)))
+            #expect(claims["name"]?.isText("Ada") == true)
+            #expect(claims["picture"] == nil)
+        }
+    }
 
     /// SDKs ask the user for a new link only if they hear that the old one has expired.
     @Test(arguments: [

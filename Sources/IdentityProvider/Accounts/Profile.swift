@@ -5,7 +5,7 @@ enum Profile {
     private static let maxNameCharacters = 1000
     private static let maxURLCharacters = 4096
 
-    /// - Throws: an ``IdentityToolkitError`` if a text is so long that tokens with it would be refused.
+    /// - Throws: an ``IdentityToolkitError`` if a text is longer than a profile may have.
     static func check(name: String?, photoURL: String?) throws(IdentityToolkitError) {
         try require(
             (name?.utf16.count ?? 0) <= maxNameCharacters,

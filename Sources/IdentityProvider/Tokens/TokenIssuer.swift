@@ -13,6 +13,8 @@ struct TokenIssuer: Sendable {
     static let lifetime: Int64 = 3600
     /// The member of `firebase` that tells which sign-ins of the user the token belongs to; none for the first.
     static let generation = "sign_in_generation"
+    /// The maximum size of claims with a profile: in base64, with header and signature, such a token is read.
+    private static let maxProfileBytes = JSONWebToken.maxBytes * 3 / 4 - 512
 
     /// - Parameter now: Seconds since 1970.
     func idToken(of user: UserRecord, in session: SignInSession, now: Int64) throws -> String {
@@ -20,8 +22,6 @@ struct TokenIssuer: Sendable {
         for (name, value) in IDTokenClaims.custom(session.claims) { claims[name] = value }
         // What identifies the user replaces claims of the same name.
         for name in IDTokenClaims.reserved { claims[name] = nil }
-        if let name = user.displayName, claims["name"] == nil { claims["name"] = .string(name) }
-        if let picture = user.photoURL, claims["picture"] == nil { claims["picture"] = .string(picture) }
         if let email = user.email {
             claims["email"] = .string(email)
             claims["email_verified"] = .bool(user.isEmailVerified)
@@ -36,6 +36,12 @@ struct TokenIssuer: Sendable {
         claims["sub"] = .string(user.uid)
         claims["iat"] = .integer(now)
         claims["exp"] = .integer(now + Self.lifetime)
+        // Last: users write what they like into their profile, and none is to be shut out by a token that isn't read.
+        for (name, text) in [("name", user.displayName), ("picture", user.photoURL)] {
+            guard let text, claims[name] == nil else { continue }
+            claims[name] = .string(text)
+            if try JSONValue.object(claims).serialized().count > Self.maxProfileBytes { claims[name] = nil }
+        }
         return try sign(claims)
     }
 

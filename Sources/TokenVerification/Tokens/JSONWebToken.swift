@@ -16,7 +16,7 @@ package struct JSONWebToken {
     package var signedCount: Int
 
     /// Google's tokens have about 1 KiB; with many custom claims, 3.
-    static let maxBytes = 16 * 1024
+    package static let maxBytes = 16 * 1024
 
     /// - Throws: `oversized` or `malformed`.
     package init(_ text: UnsafeBufferPointer<UInt8>) throws(TokenRejection) {

@@ -296,12 +296,14 @@ import Testing
         let users = try UserStore(on: pipeline, project: "demo-shop")
         try pipeline.start()
         let (short, long) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
-        let mailed = [UInt8](repeating: 3, count: 32)
+        let (mailed, texted) = ([UInt8](repeating: 3, count: 32), [UInt8](repeating: 4, count: 32))
         try await users.commit { transaction in
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_100), hash: short)
             transaction.insert(OneTimeCode(.phoneProof("+1"), createdAt: 0, expires: 1_000_900), hash: long)
             let action = MailAction(.verifyEmail, email: "ada@example.com", uid: "ada")
             transaction.insert(OneTimeCode(.mail(action), createdAt: 0, expires: 1_000_100), hash: mailed)
+            let challenge = PhoneChallenge(phoneNumber: "+1", for: .signIn, proof: [1])
+            transaction.insert(OneTimeCode(.phone(challenge), createdAt: 0, expires: 1_000_100), hash: texted)
             transaction.setAttempts(FailedAttempts(count: 3, lastAt: 1_000_000), of: "ada")
             // Sign-in may have been switched off since.
             let text = TextContent(phoneNumber: "+1", code: "1", language: "en")
@@ -314,6 +316,7 @@ import Testing
             #expect(try users.code(short) == nil)
             #expect(try users.code(long) != nil)
             #expect(try users.code(mailed) != nil, "who follows an old link learns that it has expired")
+            #expect(try users.code(texted) != nil, "who types an old code learns that it has expired")
             #expect(try users.attempts("ada")?.count == 3)
             #expect(try users.waitingMessages() == 1)
         }

@@ -25,14 +25,15 @@ package struct OneTimeCode: Hashable, Sendable {
     /// The number of its user's sign-ins at that time; 0 if it has no user.
     package var signInGeneration: Int64 = 0
 
-    /// Until when it is stored, in seconds since 1970. Who follows an old link learns that it has expired, not that it
-    /// never was good.
+    /// Until when it is stored, in seconds since 1970. Who follows an old link, or types an old code, learns that it has
+    /// expired, not that it never was good.
     var keptUntil: Int64 {
-        guard case .mail = purpose else { return expires }
-        return expires + Self.expiredMailKeptFor
+        switch purpose {
+        case .mail: expires + 30 * 86_400
+        case .phone: expires + 86_400
+        case .phoneProof, .secondFactor, .authenticator: expires
+        }
     }
-
-    private static let expiredMailKeptFor: Int64 = 30 * 86_400
 
     package init(
         _ purpose: Purpose, createdAt: Int64, expires: Int64, text: String? = nil, signInGeneration: Int64 = 0

@@ -216,10 +216,6 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             guard (200...599).contains(head.status) else {
                 throw ProtocolViolation("\(head.status) is not a status that an answer can have")
             }
-            let (size, limit) = (head.headers.encoded.readableBytes, HTTPAnswerHead.maxHeaderBytes)
-            guard size <= limit else {
-                throw ProtocolViolation("the headers of an answer have \(size) bytes, more than \(limit), the limit")
-            }
             try invocation(frame)?.received(head)
         case .documentRequest:
             guard let invocation = try invocation(frame) else { return }

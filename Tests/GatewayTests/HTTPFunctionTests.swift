@@ -42,6 +42,29 @@ import WorkerTesting
         }
     }
 
+    /// A bundle that was built before the limit doesn't check it.
+    @Test func headersBeyondTheLimitFailTheirInvocationOnly() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let client = try ring.send("GET", GatewayRing.path("f"))
+            let other = try ring.send("GET", GatewayRing.path("f"))
+            let large = try #require(ring.next())
+            let small = try #require(ring.next())
+            large.send(status: 200, [(name: "X-A", value: String(repeating: "x", count: 1 << 18))])
+            ring.run()
+            #expect(client.answer?.status == 500)
+            #expect(client.answer?.body == CallableErrorTests.hidden)
+            #expect(ring.log.lines("the headers of an answer are larger than they may be").count == 1)
+            // What follows of it changes nothing.
+            large.send(chunk: "x")
+            large.end("x")
+            small.end("1")
+            ring.run()
+            #expect(other.answer?.body == "1")
+            #expect(ring.worker?.isRunning == true)
+            #expect(client.received.ranges(of: "HTTP/1.1 ").count == 1)
+        }
+    }
+
     /// What follows an answer without a body is the next answer.
     private func expectNoBody(_ ring: GatewayRing, _ method: String, head: String) throws {
         let client = try ring.send(method, GatewayRing.path("f"))

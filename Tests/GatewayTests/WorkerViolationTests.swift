@@ -35,9 +35,6 @@ import WorkerTesting
             $0.returnToHost()
         },
         Row(name: "an invalid status", reason: "99 is not a status that an answer can have") { $0.send(status: 99) },
-        Row(name: "headers without end", reason: "the headers of an answer have ") {
-            $0.send(status: 200, [(name: "X-A", value: String(repeating: "x", count: 1 << 18))])
-        },
         Row(name: "a broken document operation", reason: "a document operation is malformed: ") { invocation in
             invocation.worker.send(.documentRequest, invocation.id) {
                 $0.writeInteger(1 as UInt32)

@@ -154,6 +154,14 @@ package final class Invocation {
 
     func received(_ head: HTTPAnswerHead) {
         guard isWanted else { return }
+        let size = head.headers.encoded.readableBytes
+        // A bundle that was built with an older FunctionsRuntime doesn't check its headers.
+        guard size <= HTTPAnswerHead.maxHeaderBytes else {
+            (link?.worker.logger ?? pool.logger).error(
+                "the headers of an answer are larger than they may be",
+                metadata: ["execution.id": "\(executionID)", "headers.bytes": "\(size)"])
+            return stop(.internal, .clientGone, giveUpAt: deadline + Self.overdueGrace)
+        }
         httpStatus = head.status
         client?.invocationSent(head)
     }

@@ -142,13 +142,22 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers bytes that aren't HTTP, unless an answer is being sent: the client would take this one for a part of it.
+    /// Answers bytes that aren't HTTP and a head that has no room, unless answers are to be sent before: the client
+    /// would take this one for a part of those.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let refusal: (failure: InvocationFailure, status: HTTPResponseStatus)?
+        switch error {
+        case is HeadGauge.Refusal:
+            loop.logRefusal("a request was refused: too much is held of heads that aren't whole", of: peer, [:])
+            refusal = (.tooManyBodies, .serviceUnavailable)
+        case is HTTPParserError: refusal = (.notHTTP, .badRequest)
+        default: refusal = nil
+        }
         if case .discarding = state { return closeWhenSent() }
-        guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
+        guard let refusal, !isAnswering, waiting.isEmpty, !isClosing else { return context.close(promise: nil) }
         request = AnswerRequest()
         answer.reset()
-        refuse(.notHTTP, status: .badRequest, nil)
+        refuse(refusal.failure, status: refusal.status, nil)
         closeWhenSent()
     }
 

@@ -58,9 +58,7 @@ package final class GatewayLoop: @unchecked Sendable {
 
     /// Serves a client's connection. Call on the loop.
     package func serve(_ channel: any Channel) throws {
-        let heads = HeadGauge(memory.bodies, caller) { [self] peer, _ in
-            logRefusal("a connection was closed: too much is held of heads that aren't whole", of: peer, [:])
-        }
+        let heads = HeadGauge(memory.bodies, caller)
         try channel.pipeline.syncOperations.addHandler(heads)
         // Answers are written as bytes, without an encoder.
         try channel.pipeline.syncOperations.addHandler(

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 import Sharing
-import WorkerProtocol
 
 /// Counts what a connection has sent of a head that isn't whole, once that is much: the decoder keeps it, and a client
 /// may leave the heads of all its connections unfinished.
@@ -15,18 +14,19 @@ final class HeadGauge: ChannelInboundHandler, RemovableChannelHandler {
 
     private let memory: MemoryBudget
     private let caller: PortCaller
-    private let logRefusal: (IPAddress?, NIODeadline) -> Void
     /// What has come since the last part of a request.
     private var bytes = 0
     private var held: HeldMemory?
+    private var isRefused = false
 
-    /// - Parameters:
-    ///   - memory: what heads count against.
-    ///   - logRefusal: called with the peer of a connection that is closed, since its caller holds too much.
-    init(_ memory: MemoryBudget, _ caller: PortCaller, logRefusal: @escaping (IPAddress?, NIODeadline) -> Void) {
+    /// The error that the handlers behind the decoder see, once and last, if a head has no room. They end the
+    /// connection.
+    struct Refusal: Error {}
+
+    /// - Parameter memory: what heads count against.
+    init(_ memory: MemoryBudget, _ caller: PortCaller) {
         self.memory = memory
         self.caller = caller
-        self.logRefusal = logRefusal
     }
 
     /// The decoder has passed on a part of a request, and keeps nothing before it.
@@ -41,16 +41,18 @@ final class HeadGauge: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
         bytes += unwrapInboundIn(data).readableBytes
         context.fireChannelRead(data)
         // Mostly a part has arrived by now.
         guard bytes > Self.smallHead, context.channel.isActive else { return }
         var held = held ?? HeldMemory(memory, address: caller.address(context.remoteAddress, HTTPHeaders()))
-        let isHeld = held.take(bytes - held.bytes) { nil }
+        // Whose head a proxy forwards is known only once it is whole.
+        let isHeld = held.take(bytes - held.bytes) { caller.isProxy(context.remoteAddress) ? .host : nil }
         self.held = held
         guard !isHeld else { return }
-        logRefusal(IPAddress(context.remoteAddress), context.eventLoop.now)
-        context.close(promise: nil)
+        isRefused = true
+        context.fireErrorCaught(Refusal())
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -33,6 +33,9 @@ package struct PortCaller: Sendable {
         client(peer, headers).map { UInt64(truncatingIfNeeded: $0.holder.hashValue) } ?? 0
     }
 
+    /// Whether the other end of a connection forwards the requests of others.
+    func isProxy(_ peer: SocketAddress?) -> Bool { IPAddress(peer).map { proxies.isProxy($0) } ?? false }
+
     /// The client of a request, behind the proxies that are trusted.
     func client(_ peer: IPAddress?, _ headers: HTTPHeaders) -> IPAddress? { peer.map { proxies.client($0, headers) } }
 

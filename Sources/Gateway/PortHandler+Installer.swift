@@ -15,11 +15,7 @@ extension PortHandler {
             do {
                 let pipeline = context.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                let heads = HeadGauge(rules.memory.bodies, rules.caller) { [rules] peer, now in
-                    rules.refusals?.log(
-                        "a connection was closed: too much is held of heads that aren't whole", of: peer, level: .info,
-                        now: now, ["port": "\(rules.name)"])
-                }
+                let heads = HeadGauge(rules.memory.bodies, rules.caller)
                 try pipeline.addHandler(heads, position: .before(decoder))
                 try pipeline.addHandler(PortHandler(rules, heads: heads), position: .after(decoder))
                 pipeline.removeHandler(self, promise: nil)

@@ -215,6 +215,20 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
     }
 
+    /// A head that isn't whole has no room. It is answered only if that needn't wait: the decoder holds its beginning
+    /// until the connection ends.
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HeadGauge.Refusal else { return context.fireErrorCaught(error) }
+        let refusal = PortRefusal(.tooManyBodies, isHEAD: false, HTTPHeaders(), peer(context))
+        guard case .no = refusing, unanswered.isEmpty, receiving == nil else {
+            refusal.log(by: rules, now: context.eventLoop.now)
+            return context.close(promise: nil)
+        }
+        isRefusedWhole = true
+        refusing = .waits(refusal)
+        refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
+    }
+
     // MARK: Out
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -22,8 +22,11 @@ package struct TrustedProxies: Hashable, Sendable {
 
     /// Whether several clients may be behind a peer: it is trusted to forward their requests, or a program of this machine.
     func mayBeMany(_ peer: IPAddress) -> Bool {
-        isBehindProxy || contains(peer) || Self.own.contains { $0.contains(peer) }
+        isProxy(peer) || Self.own.contains { $0.contains(peer) }
     }
+
+    /// Whether a peer is trusted to forward requests.
+    func isProxy(_ peer: IPAddress) -> Bool { isBehindProxy || contains(peer) }
 
     private static let own = ["127.0.0.0/8", "::1"].compactMap { AddressPrefix($0) }
 

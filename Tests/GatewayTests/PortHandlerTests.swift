@@ -6,6 +6,7 @@ import NIOHTTP1
 import Sharing
 import Testing
 import WorkerTesting
+import Workers
 
 /// What stands before the servers of the other ports.
 @Suite struct PortHandlerTests {
@@ -16,10 +17,14 @@ import WorkerTesting
 
         let log = LogLines()
 
-        init(hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), countsAnswers: Bool = true) throws {
+        init(
+            hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(),
+            countsAnswers: Bool = true
+        ) throws {
             self.memory = memory
             let rules = PortRules(
-                hosts: hosts, memory: memory, countsAnswers: countsAnswers, refusals: RefusalLogger(log.logger))
+                hosts: hosts, memory: memory, caller: PortCaller(proxies: proxies), countsAnswers: countsAnswers,
+                refusals: RefusalLogger(log.logger))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
             try channel.pipeline.syncOperations.addHandler(PortHandler.Installer(rules))
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -210,7 +215,29 @@ import WorkerTesting
         // The decoder reports the head that ends early.
         #expect(throws: (any Error).self) { try other.send(start + String(repeating: "x", count: 9_000)) }
         #expect(!other.channel.isActive)
+        #expect(try other.received().hasPrefix("HTTP/1.1 503 "))
         #expect(other.log.all.count == 1)
+        // One behind another request isn't held until that is answered.
+        let later = try Connection(memory: PortMemory(bodies: 20_000))
+        try later.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(throws: (any Error).self) { try later.send(start + String(repeating: "x", count: 9_000)) }
+        #expect(!later.channel.isActive)
+        #expect(try later.received() == "")
+        #expect(later.log.all.count == 1)
+    }
+
+    /// All its clients would share what one address may hold.
+    @Test func aProxysHeadsMayHoldAllUntilTheyAreWhole() throws {
+        let memory = PortMemory(bodies: 60_000)
+        let start = "GET /a HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nX-A: "
+        let proxies = TrustedProxies(["127.0.0.0/8"].compactMap { AddressPrefix($0) })
+        let connections = try (0..<3).map { _ in try Connection(memory: memory, proxies: proxies) }
+        for connection in connections { try connection.send(start + String(repeating: "x", count: 10_000)) }
+        #expect(memory.bodies.figures.used > 30_000)
+        try connections[0].send("\r\n\r\n")
+        #expect(try connections[0].requests() == ["/a"])
+        for connection in connections { _ = try? connection.channel.finish() }
+        #expect(memory.bodies.figures.used == 0)
     }
 
     /// The rest of its body is passed on to the server, which reads it for the sake of the connection.

@@ -194,8 +194,9 @@ import WorkerTesting
             #expect((20_000..<20_100).contains(ring.gateway.memory.bodies.figures.used))
             clients[1].send(start + String(repeating: "x", count: 20_000))
             #expect(clients.map(\.isClosed) == [false, true, false])
+            #expect(clients[1].answer?.status == 503)
             #expect(
-                ring.log.lines("a connection was closed: too much is held of heads that aren't whole").count == 1)
+                ring.log.lines("a request was refused: too much is held of heads that aren't whole").count == 1)
             clients[0].send("\r\n\r\n")
             #expect(clients[0].answer?.body == "1")
             #expect(ring.gateway.memory.bodies.figures.used == 0)
@@ -203,6 +204,17 @@ import WorkerTesting
             clients[2].send(start + String(repeating: "x", count: 20_000))
             #expect(ring.gateway.memory.bodies.figures.used > 0)
             clients[2].hangUp()
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+        }
+    }
+
+    /// Its client would take the refusal for a part of the answer before it.
+    @Test func aHeadWithoutRoomBehindAnotherRequestEndsTheConnection() throws {
+        try GatewayRing.with([.http("f")], memory: PortMemory(bodies: 20_000)) { ring in
+            let client = try ring.send("GET", "/f")
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\nX-A: " + String(repeating: "x", count: 20_000))
+            #expect(client.isClosed)
+            #expect(client.received == "")
             #expect(ring.gateway.memory.bodies.figures.used == 0)
         }
     }

@@ -8,8 +8,9 @@ import Synchronization
 /// by ``flush()`` or ``close()``.
 ///
 /// A write that fails with `aborted`, `unavailable` or `resourceExhausted` is attempted up to ten times, with
-/// exponential backoff; later writes wait for it. If the task that sends a batch is cancelled, the batch isn't retried
-/// further; earlier batches of other tasks are completed first.
+/// exponential backoff; later writes wait for it. In a standalone bundle, one that failed with `unavailable` may have
+/// happened all the same, and an increment be applied twice, as with Google's libraries. If the task that sends a
+/// batch is cancelled, the batch isn't retried further; earlier batches of other tasks are completed first.
 public actor BulkWriter {
     /// A write that failed.
     public struct Failure: Error, Sendable {

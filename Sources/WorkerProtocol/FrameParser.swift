@@ -18,6 +18,14 @@ package struct FrameParser {
         }
     }
 
+    /// The bytes of the frame whose beginning has arrived; nil if its length isn't known yet, or all of it has arrived.
+    package var incompleteLength: Int? {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self), length <= Frame.maxLength,
+            buffer.readableBytes < 4 + Int(length)
+        else { return nil }
+        return 4 + Int(length)
+    }
+
     /// - Returns: The next complete frame; nil if more bytes are needed.
     package mutating func next() throws(ProtocolViolation) -> Frame? {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }

@@ -63,7 +63,7 @@ package final class Worker: Sendable {
         logger.logLevel = pool.launch.logLevel
         lineLogger = logger
         let bytes = pool.services.operationBytes.account()
-        links = loops.map { WorkerLink(loop: $0, worker: self, bytes: bytes) }
+        links = loops.map { WorkerLink(loop: $0, worker: self, bytes: bytes, frameBytes: pool.frameBytes) }
     }
 
     /// The function that it runs.

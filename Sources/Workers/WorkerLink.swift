@@ -15,7 +15,9 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     /// `unowned`: the pool keeps a worker until all its links are closed.
     unowned let worker: Worker
     private let bytes: OperationBytes.Account
+    private let frameBytes: OperationBytes.Account
     private(set) lazy var operations = LinkOperations(of: self, bytes)
+    private lazy var incoming = IncomingFrame(of: self, frameBytes)
     private var channel: (any Channel)?
     private var parser = FrameParser()
     private var pending = ByteBuffer()
@@ -23,7 +25,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     private var owed: [UInt64: Int] = [:]
     private var isReady = false
     private var hasViolated = false
-    /// Whether the link isn't read because too many operations wait, or because it rests.
+    /// Whether the link isn't read because too many operations wait, because its next frame does, or because it rests.
     package private(set) var isPaused = false
     /// Whether the link isn't read for a while, because too many of its frames were dropped.
     private var isResting = false
@@ -33,10 +35,13 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     /// Frames of so many bytes are written at once, and not with what the current turn of the loop sends later.
     private static let maxPending = 65_536
 
-    init(loop: InvocationLoop, worker: Worker, bytes: OperationBytes.Account) {
+    init(
+        loop: InvocationLoop, worker: Worker, bytes: OperationBytes.Account, frameBytes: OperationBytes.Account
+    ) {
         self.loop = loop
         self.worker = worker
         self.bytes = bytes
+        self.frameBytes = frameBytes
     }
 
     // MARK: To the worker
@@ -117,15 +122,19 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         context.fireChannelWritabilityChanged()
     }
 
-    /// Handles what has arrived, until too many operations wait or the link rests. What is left stays in the parser and
-    /// the worker's socket.
+    /// Handles what has arrived, until too many operations wait, the next frame has no memory, or the link rests. What
+    /// is left stays in the parser and the worker's socket.
     private func readFrames() {
         do throws(ProtocolViolation) {
-            while !hasViolated, !operations.isFull, !isResting, let frame = try parser.next() { try handle(frame) }
+            while !hasViolated, !operations.isFull, !isResting, let frame = try parser.next() {
+                incoming.arrived()
+                try handle(frame)
+            }
         } catch {
             violated(error)
         }
-        guard operations.isFull || isResting, !isPaused, let channel else { return }
+        if !hasViolated, let length = parser.incompleteLength { incoming.begin(length) }
+        guard operations.isFull || incoming.isWaiting || isResting, !isPaused, let channel else { return }
         isPaused = true
         try? channel.syncOptions?.setOption(.autoRead, value: false)
     }
@@ -166,6 +175,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         pending = ByteBuffer()
         owed = [:]
         operations.close()
+        incoming.close()
         // What has arrived: the link was paused, or was closed by a write that failed while a frame was handled.
         readFrames()
         for invocation in loop.carried(by: self) { invocation.linkClosed(by: worker) }

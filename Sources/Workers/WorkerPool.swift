@@ -18,6 +18,8 @@ package final class WorkerPool: Sendable {
     let launch: WorkerLaunch
     package let services: InvocationServices
     let logger: Logger
+    /// What its workers' frames that aren't whole hold.
+    let frameBytes: OperationBytes.Account
     private let processes: any WorkerProcesses
     private let loops: [InvocationLoop]
     private let state: Mutex<State>
@@ -29,6 +31,7 @@ package final class WorkerPool: Sendable {
         self.name = name
         self.launch = launch
         self.services = services
+        frameBytes = services.frameBytes.account()
         self.processes = processes
         self.loops = loops
         logger = Logger(label: name)

@@ -7,6 +7,8 @@ package import WorkerProtocol
 package final class InvocationServices: Sendable {
     let backends: FunctionBackends
     package let operationBytes: OperationBytes
+    /// For frames of workers that aren't whole.
+    let frameBytes = IncomingFrame.budget()
     package let calls = CallMetrics()
     /// Nil if no calls are logged.
     let recordCalls: CallRecorder?

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Memory for workers' document operations and their answers, bounded for each worker and for all.
+/// Memory for workers' document operations and their answers, bounded for each worker and for all; another one
+/// bounds, for each function, what workers are sending: see ``IncomingFrame``.
 ///
 /// An operation holds bytes from its begin until its answer is written to the worker. If there are too few, its link waits,
 /// and is served in the order of asking.

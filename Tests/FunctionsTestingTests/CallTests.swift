@@ -90,7 +90,7 @@ import Testing
         #expect(own?.code == .outOfRange)
         #expect(own?.message == "Too far.")
         #expect(own?.details == ["limit": 3])
-        for name in ["breaks", "answersTooMuch", "answersNoJSON"] {
+        for name in ["breaks", "cancelsItsWork", "answersTooMuch", "answersNoJSON"] {
             let other = await failure { let _: JSONValue = try await tester.call(name) }
             #expect(other?.code == .internal)
             #expect(other?.message == "INTERNAL")

@@ -38,6 +38,7 @@ struct CallableFixtures: FunctionBundle {
             throw HttpsError(.outOfRange, "Too far.", details: .string(String(repeating: "a", count: request.data)))
         }
         onCall("breaks") { (request: CallableRequest<NoData>) -> Bool in throw Broken(password: "sesame") }
+        onCall("cancelsItsWork") { (request: CallableRequest<NoData>) -> Bool in throw CancellationError() }
         onCall("answersTooMuch") { (request: CallableRequest<NoData>) in String(repeating: "a", count: 40_000_000) }
         onCall("answersNoJSON") { (request: CallableRequest<NoData>) in Double.infinity }
         onCall("countdown") { (request: CallableRequest<Int>, response: StreamingResponse<Int>) in

@@ -32,7 +32,9 @@ package enum HandlerRun {
             }
         } catch {
             let isEvent = if case .event = function.handler { true } else { false }
-            var failure = isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error)
+            var failure =
+                isEvent
+                ? InvocationFailure(ofEvent: error) : InvocationFailure(error, isCancelled: Task.isCancelled)
             let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
             if size > InvocationFailure.maxBytes {
                 context.logger.error("an error is too large to be sent", metadata: ["error.bytes": "\(size)"])

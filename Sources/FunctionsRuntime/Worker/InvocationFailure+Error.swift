@@ -6,14 +6,17 @@ extension InvocationFailure {
     /// The error for the caller: the author's `HttpsError` unchanged, any other error as INTERNAL without details.
     ///
     /// A transaction that lost every attempt can be retried by the caller, and the message says so.
-    package init(_ error: any Error) {
+    ///
+    /// - Parameter isCancelled: whether the handler was cancelled. Otherwise a `CancellationError` is an error like any
+    ///   other.
+    package init(_ error: any Error, isCancelled: Bool) {
         switch error {
         case let error as HttpsError:
             let details = error.details.flatMap { try? CallableEncoder().encode($0) }
             self.init(code: error.code, message: error.message, details: details.map { ByteBuffer(bytes: $0) })
         case let error as DocumentError where error.code == .aborted:
             self.init(code: .aborted, message: "The transaction conflicted with other transactions. Try again.")
-        case is CancellationError:
+        case is CancellationError where isCancelled:
             self.init(code: .cancelled, message: "CANCELLED")
         default:
             self.init(code: .internal, message: "INTERNAL")
@@ -23,7 +26,7 @@ extension InvocationFailure {
     /// The complete error of an event, for the host. Only the operator sees it, as the reason of a failed attempt.
     package init(ofEvent error: any Error) {
         let cause = (error as? UnreadableEvent)?.cause ?? error
-        self.init(cause)
+        self.init(cause, isCancelled: true)
         let text =
             switch cause {
             case let error as HttpsError: error.message

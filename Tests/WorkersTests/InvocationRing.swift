@@ -19,12 +19,13 @@ final class InvocationRing {
         budget: FunctionBudget? = nil, rateLimits: [RateLimitManifest] = [], timeoutSeconds: Int = 10,
         maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10, recordsAllCalls: Bool = true,
         trigger: TriggerManifest = .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)),
-        secrets: [String: String] = [:], responseBody: Int = Frame.maxAnswer, recordCalls: CallRecorder? = nil
+        secrets: [String: String] = [:], responseBody: Int = Frame.maxAnswer,
+        databases: any DatabaseBackend = UnavailableDatabases("there are none"), recordCalls: CallRecorder? = nil
     ) {
         processes = ScriptedProcesses(loop: eventLoop)
         services = InvocationServices(
-            FunctionBackends(documents: documents), decodeLarge: { $0() }, recordCalls: recordCalls,
-            recordsAllCalls: recordsAllCalls)
+            FunctionBackends(documents: documents, databases: databases), decodeLarge: { $0() },
+            recordCalls: recordCalls, recordsAllCalls: recordsAllCalls)
         loop = InvocationLoop(index: 0, eventLoop: eventLoop, idSource: InvocationIDSource())
         let manifest = FunctionManifest(
             name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: timeoutSeconds, cpu: 1,

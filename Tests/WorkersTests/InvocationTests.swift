@@ -3,6 +3,7 @@ import FunctionManifest
 import WorkerProtocol
 @testable import Workers
 import NIOCore
+import Synchronization
 import Testing
 import WorkerTesting
 
@@ -178,6 +179,40 @@ struct InvocationTests {
         // Nothing is left to release at its end.
         worker.send(.result, id) { $0.writeString("1") }
         #expect(ring.documents.released == [id, id])
+    }
+
+    /// Databases that answer when the test says so.
+    private final class LateDatabases: DatabaseBackend {
+        private let waiting = Mutex<[Completion<DatabaseAnswer>]>([])
+
+        func perform(
+            _ request: DatabaseRequest, in context: OperationContext, completion: @escaping Completion<DatabaseAnswer>
+        ) {
+            waiting.withLock { $0.append(completion) }
+        }
+
+        func release(owner: UInt64) {}
+
+        func answer(_ answer: DatabaseAnswer) {
+            let completion = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            completion?(.success(answer))
+        }
+    }
+
+    @Test func anObservationBegunAfterTheEndIsReleasedAtOnce() throws {
+        let databases = LateDatabases()
+        let ring = InvocationRing(databases: databases)
+        _ = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.database(DatabaseRequest(.observe, target: "a")), id)
+        worker.send(.result, id) { $0.writeString("1") }
+        ring.run()
+        let before = ring.documents.released.count
+        databases.answer(.observing(1))
+        ring.run()
+        #expect(ring.documents.released.count == before + 1)
+        #expect(ring.documents.released.last == id)
     }
 
     @Test func anEndedTransactionIsNotReleased() throws {

@@ -444,8 +444,8 @@ extension Invocation {
         documents.end(result)
         if let commit = result.completion { ended(commit) }
         guard isWanted else {
-            // The handler can't use it any more, and it would hold up others.
-            if result.transactions == .began { releaseDocuments() }
+            // The handler can't use it any more: a transaction would hold up others, and an observation never end.
+            if result.transactions == .began || result.beginsObservation { releaseDocuments() }
             return
         }
         if result.isKeyReused { return stop(.keyReused, .clientGone, giveUpAt: deadline + Self.overdueGrace) }

@@ -204,7 +204,8 @@ extension JSONValue {
         guard let priority, priority != .null else { return self }
         var object: JSONObject
         switch self {
-        case .object(let members): object = members
+        // A server value is a leaf: nothing may stand beside it.
+        case .object(let members) where members[".sv"] == nil: object = members
         case .array(let elements):
             object = JSONObject(elements.enumerated().filter { $1 != .null }.map { ("\($0)", $1) })
         default: return [".value": self, ".priority": priority]

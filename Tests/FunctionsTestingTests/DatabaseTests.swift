@@ -294,7 +294,16 @@ struct DatabaseTests {
             ])
         #expect(
             try await keys(users.queryOrderedByKey().queryStarting(afterValue: "b").queryEnding(atValue: "c")) == ["c"])
-        for bad in [users.queryLimited(toFirst: 0), users.queryOrdered(byChild: ""), users.queryEqual(toValue: [1])] {
+        // The order may be asked for last.
+        #expect(
+            try await keys(users.queryStarting(atValue: "b").queryLimited(toFirst: 2).queryOrderedByKey()) == [
+                "b", "c",
+            ])
+        #expect(try await keys(users.queryStarting(atValue: 2).queryOrdered(byChild: "n")) == ["c", "a", "d"])
+        for bad in [
+            users.queryLimited(toFirst: 0), users.queryOrdered(byChild: ""), users.queryEqual(toValue: [1]),
+            users.queryStarting(atValue: 5).queryOrderedByKey(),
+        ] {
             let error = await #expect(throws: DocumentError.self) { try await bad.getData() }
             #expect(error?.code == .invalidArgument)
         }

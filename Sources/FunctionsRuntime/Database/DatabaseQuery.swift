@@ -16,8 +16,17 @@ public protocol DatabaseQueryable: Sendable {
 public struct DatabaseQuery: Sendable, DatabaseQueryable {
     public let ref: DatabaseReference
     var wire: RealtimeQuery
+    fileprivate var start: End?
+    fileprivate var end: End?
     /// What can't be asked for.
     private var problem: DocumentError?
+
+    /// One end of the range as it was asked for. What it means depends on the order, which may be asked for later.
+    fileprivate struct End {
+        var value: JSONValue?
+        var key: String?
+        var isInclusive: Bool
+    }
 
     init(_ ref: DatabaseReference, _ wire: RealtimeQuery) {
         self.ref = ref
@@ -52,17 +61,22 @@ public struct DatabaseQuery: Sendable, DatabaseQueryable {
         }
     }
 
-    fileprivate func with(_ change: (inout RealtimeQuery) throws(DocumentError) -> Void) -> DatabaseQuery {
+    fileprivate func with(_ change: (inout DatabaseQuery) throws(DocumentError) -> Void) -> DatabaseQuery {
         var changed = self
-        do throws(DocumentError) { try change(&changed.wire) } catch { changed.problem = problem ?? error }
+        do throws(DocumentError) {
+            try change(&changed)
+            if let start = changed.start { changed.wire.start = try changed.bound(start, isStart: true) }
+            if let end = changed.end { changed.wire.end = try changed.bound(end, isStart: false) }
+        } catch {
+            changed.problem = problem ?? error
+        }
         return changed
     }
 
-    fileprivate func bound(
-        _ value: JSONValue?, key: String?, isStart: Bool, isInclusive: Bool
-    ) throws(DocumentError) -> RealtimeQuery.Bound {
+    private func bound(_ end: End, isStart: Bool) throws(DocumentError) -> RealtimeQuery.Bound {
+        let (key, isInclusive) = (end.key, end.isInclusive)
         let leaf: RealtimeLeaf?
-        switch value {
+        switch end.value {
         case nil, .null?: leaf = nil
         case .bool(let value)?: leaf = .boolean(value)
         case .integer(let value)?: leaf = .number(RealtimeNumber(value))
@@ -101,17 +115,17 @@ extension DatabaseQueryable {
 
     /// By the value at a path below each child.
     public func queryOrdered(byChild path: String) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
+        query.with { query throws(DocumentError) in
             guard let path = try? RealtimePath(path), !path.isRoot else {
                 throw .invalidArgument("children can't be ordered by \"\(path)\"; name a path below them")
             }
-            wire.index = .child(path)
+            query.wire.index = .child(path)
         }
     }
 
-    public func queryOrderedByKey() -> DatabaseQuery { query.with { $0.index = .key } }
-    public func queryOrderedByValue() -> DatabaseQuery { query.with { $0.index = .value } }
-    public func queryOrderedByPriority() -> DatabaseQuery { query.with { $0.index = .priority } }
+    public func queryOrderedByKey() -> DatabaseQuery { query.with { $0.wire.index = .key } }
+    public func queryOrderedByValue() -> DatabaseQuery { query.with { $0.wire.index = .value } }
+    public func queryOrderedByPriority() -> DatabaseQuery { query.with { $0.wire.index = .priority } }
 
     // MARK: Range
 
@@ -119,27 +133,19 @@ extension DatabaseQueryable {
     ///   - value: what the children are ordered by.
     ///   - key: of those with equal values, the one at which the query begins.
     public func queryStarting(atValue value: JSONValue?, childKey key: String? = nil) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
-            wire.start = try query.bound(value, key: key, isStart: true, isInclusive: true)
-        }
+        query.with { $0.start = .init(value: value, key: key, isInclusive: true) }
     }
 
     public func queryStarting(afterValue value: JSONValue?, childKey key: String? = nil) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
-            wire.start = try query.bound(value, key: key, isStart: true, isInclusive: false)
-        }
+        query.with { $0.start = .init(value: value, key: key, isInclusive: false) }
     }
 
     public func queryEnding(atValue value: JSONValue?, childKey key: String? = nil) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
-            wire.end = try query.bound(value, key: key, isStart: false, isInclusive: true)
-        }
+        query.with { $0.end = .init(value: value, key: key, isInclusive: true) }
     }
 
     public func queryEnding(beforeValue value: JSONValue?, childKey key: String? = nil) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
-            wire.end = try query.bound(value, key: key, isStart: false, isInclusive: false)
-        }
+        query.with { $0.end = .init(value: value, key: key, isInclusive: false) }
     }
 
     public func queryEqual(toValue value: JSONValue?, childKey key: String? = nil) -> DatabaseQuery {
@@ -152,9 +158,9 @@ extension DatabaseQueryable {
     public func queryLimited(toLast count: Int) -> DatabaseQuery { limited(.last(count), count) }
 
     private func limited(_ limit: RealtimeQuery.Limit, _ count: Int) -> DatabaseQuery {
-        query.with { wire throws(DocumentError) in
+        query.with { query throws(DocumentError) in
             guard count > 0 else { throw .invalidArgument("a query's limit is \(count); it must be at least 1") }
-            wire.limit = limit
+            query.wire.limit = limit
         }
     }
 }

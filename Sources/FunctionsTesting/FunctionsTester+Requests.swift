@@ -38,7 +38,7 @@ extension FunctionsTester {
         if let problem = problem(ofSize: body.count) {
             response = TestResponse(problem, status: 413)
         } else if method == "OPTIONS" && trigger.cors != .off {
-            response = .preflight(headers)
+            return .preflight(headers, trigger.cors)
         } else {
             let end = await perform(function, head, body: body, OperationContext()) { $1.append($0) }
             response = TestResponse(end)
@@ -108,17 +108,23 @@ public struct TestResponse: Sendable {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
-    static func preflight(_ request: Headers) -> TestResponse {
+    static func preflight(_ request: Headers, _ policy: CORSPolicy) -> TestResponse {
         var answer = TestResponse(
             status: 204, headers: ["Access-Control-Allow-Methods": "GET,HEAD,PUT,PATCH,POST,DELETE"])
-        answer.headers["Access-Control-Allow-Headers"] = request["Access-Control-Request-Headers"]
+        answer.addCORS(request, policy)
+        if let wanted = request["Access-Control-Request-Headers"] {
+            answer.headers["Access-Control-Allow-Headers"] = wanted
+            answer.headers["Vary"] = "Origin, Access-Control-Request-Headers"
+        }
         return answer
     }
 
+    /// What the function itself says stays, as on a host.
     mutating func addCORS(_ request: Headers, _ policy: CORSPolicy) {
         guard policy != .off else { return }
-        headers["Vary"] =
-            headers["Access-Control-Allow-Headers"] == nil ? "Origin" : "Origin, Access-Control-Request-Headers"
-        if let origin = request["Origin"], policy.allows(origin) { headers["Access-Control-Allow-Origin"] = origin }
+        headers.add("Vary", "Origin")
+        if let origin = request["Origin"], policy.allows(origin), headers["Access-Control-Allow-Origin"] == nil {
+            headers["Access-Control-Allow-Origin"] = origin
+        }
     }
 }

@@ -99,6 +99,9 @@ struct CallableFixtures: FunctionBundle {
             if request.path == "/refuse" { throw HttpsError(.notFound, "Nothing here.", details: ["path": "refuse"]) }
             if request.path == "/break" { throw Broken(password: "sesame") }
             if request.path == "/odd" { return HTTPResponse(status: 99) }
+            if request.path == "/own" {
+                return HTTPResponse(headers: ["Vary": "Accept", "Access-Control-Allow-Origin": "*"])
+            }
             if request.path == "/header" {
                 return HTTPResponse(headers: ["X-Fine": "1", "X-Forged": "a\r\nb", "Connection": "close"])
             }

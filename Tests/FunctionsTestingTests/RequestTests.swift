@@ -71,11 +71,15 @@ import Testing
         #expect(own.headers["Vary"] == "Origin")
         let other = try await tester.request("echo", headers: ["Origin": "https://evil.example"])
         #expect(other.headers["Access-Control-Allow-Origin"] == nil)
+        let functions = try await tester.request("echo", target: "/own", headers: ["Origin": "https://shop.example"])
+        #expect(functions.headers["Access-Control-Allow-Origin"] == "*")
+        #expect(functions.headers.values(for: "Vary") == ["Accept", "Origin"])
         let preflight = try await tester.request(
             "echo", method: "OPTIONS",
             headers: ["Origin": "https://shop.example", "Access-Control-Request-Headers": "x-a"])
         #expect(preflight.status == 204)
         #expect(preflight.headers["Access-Control-Allow-Headers"] == "x-a")
+        #expect(preflight.headers.values(for: "Vary") == ["Origin, Access-Control-Request-Headers"])
         #expect(preflight.headers["Access-Control-Allow-Origin"] == "https://shop.example")
     }
 }

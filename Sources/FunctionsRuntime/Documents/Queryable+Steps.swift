@@ -13,9 +13,14 @@ extension Queryable {
         }
     }
 
-    /// Orders by a field. Documents without the field aren't returned. Further orders break ties.
+    /// Orders by a field. Documents without the field aren't returned. Further orders break ties. Cursors, such as
+    /// `start(afterDocument:)`, come after all orders.
     public func order(by field: some FieldPathConvertible, descending: Bool = false) -> Query {
         query.changed { (query) throws(DocumentError) in
+            // A document's cursor has completed the order already: what follows would only break ties of names.
+            guard query.model.start == nil, query.model.end == nil else {
+                throw .invalidArgument("order(by:) comes after a cursor; move it before start and end")
+            }
             query.model.orderBy.append(.init(try field.fieldPath(), descending: descending))
         }
     }

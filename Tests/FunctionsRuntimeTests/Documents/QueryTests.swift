@@ -138,6 +138,8 @@ import Testing
         #expect(refusal(firestore.collection("users/ada"))?.contains("names a document") == true)
         #expect(refusal(firestore.collectionGroup("a/b"))?.contains("can't contain a slash") == true)
         #expect(refusal(users.start(at: [1]))?.hasPrefix("a cursor has 1 values") == true)
+        let late = "order(by:) comes after a cursor; move it before start and end"
+        #expect(refusal(users.order(by: "a").end(at: [1]).order(by: "b")) == late)
         #expect(refusal(users.whereField("a", isEqualTo: FieldValue.increment(1)))?.contains("increment()") == true)
         #expect(refusal(users.whereFilter(.orFilter([])))?.contains("at least one filter") == true)
         #expect(refusal(users.whereField(FieldPath.documentID, isEqualTo: 5))?.contains("document's id") == true)

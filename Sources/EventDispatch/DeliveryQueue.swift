@@ -27,8 +27,8 @@ final class DeliveryQueue: Sendable {
         var policy: RetryPolicy
         var launcher: any DeliveryLauncher
         var counters = DeliveryCounters()
-        /// The damaged delivery that the log has named last.
-        var damaged: EventID?
+        /// The damaged deliveries that the log has named.
+        var damaged: Set<EventID> = []
         var phase = Phase.waiting
     }
 
@@ -49,6 +49,8 @@ final class DeliveryQueue: Sendable {
 
     /// Seconds before a failed write is repeated.
     private static let pause = 1.0
+    /// The maximum number of damaged deliveries that the log names: a check of the store reports all of them.
+    private static let maxNamed = 100
 
     init(_ manifest: FunctionManifest, gate: FunctionGate, parts: Parts, launcher: any DeliveryLauncher) {
         function = manifest.name
@@ -190,7 +192,7 @@ final class DeliveryQueue: Sendable {
                 let (deliveries, hasMore, nextDue, damaged) = try await parts.store.outbox.dueDeliveries(
                     of: function, at: parts.now(), except: request.except, limit: request.limit,
                     maxBytes: request.maxBytes)
-                if let damaged { report(damaged) }
+                report(damaged)
                 let page = DeliveryQueueState.Page(deliveries: deliveries, hasMore: hasMore, nextDue: nextDue)
                 perform { $0.machine.read(page, now: $1) }
             } catch {
@@ -201,16 +203,19 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Names a delivery that each read skips, once.
-    private func report(_ damaged: EventID) {
-        let isNew = state.withLock { state in
-            defer { state.damaged = damaged }
-            return state.damaged != damaged
+    /// Names each delivery that reads skip, once.
+    private func report(_ damaged: [EventID]) {
+        guard !damaged.isEmpty else { return }
+        let new = state.withLock { state in
+            let new = damaged.filter { !state.damaged.contains($0) }.prefix(Self.maxNamed - state.damaged.count)
+            state.damaged.formUnion(new)
+            return new
         }
-        guard isNew else { return }
-        parts.logger.error(
-            "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it",
-            metadata: ["function": "\(function)", "event.id": "\(damaged)"])
+        for event in new {
+            parts.logger.error(
+                "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it",
+                metadata: ["function": "\(function)", "event.id": "\(event)"])
+        }
     }
 
     private func wake(at time: Timestamp) {

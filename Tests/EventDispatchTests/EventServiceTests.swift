@@ -189,11 +189,57 @@ import Testing
             launcher.end(start)
             try await ring.set("items/\(number + 1)")
         }
-        #expect(
-            log.all == [
-                "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it"
-                    + " event.id=\(damaged.event) function=f"
-            ])
+        #expect(log.all == [Self.skipped(damaged, of: "f")])
+    }
+
+    @Test func eachDueDeliveryThatCannotBeReadIsNamedOnce() async throws {
+        let engine = MemoryEngine()
+        let first = try await DispatcherRing([.created("f")], on: engine, begins: false)
+        for number in 1...3 { try await first.set("items/\(number)") }
+        let damaged = try await first.pending("f").prefix(2).map(\.id)
+        try engine.write { storage in
+            for id in damaged { try storage.put(.deliveries, OutboxKey.pending(id), [255]) }
+        }
+        let log = LogLines()
+        let ring = try await DispatcherRing([.created("f")], after: first, logger: log.logger)
+        let launcher = try ring.launcher("f")
+        for number in 3...4 {
+            let start = await launcher.next()
+            #expect(try start.subject == "\(number)")
+            launcher.end(start)
+            try await ring.set("items/\(number + 1)")
+        }
+        #expect(log.all == damaged.map { Self.skipped($0, of: "f") })
+    }
+
+    /// Its queue waits for it, so the log says which one it is.
+    @Test(arguments: [StorageTable.deliveries, .events])
+    func aWaitingDeliveryThatCannotBeReadIsNamedWhenItIsNext(table: StorageTable) async throws {
+        let engine = MemoryEngine()
+        let log = LogLines()
+        let ring = try await DispatcherRing([.created("f", isOrdered: true)], on: engine, logger: log.logger)
+        for number in 1...3 { try await ring.set("items/a", ["n": .integer(Int64(number))]) }
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        let damaged = try await ring.pending("f")[1].id
+        try engine.write { storage in
+            let key = table == .events ? OutboxKey.event(damaged.event) : OutboxKey.pending(damaged)
+            #expect(try storage.get(table, key) != nil)
+            try storage.put(table, key, [255])
+        }
+        launcher.end(start)
+        try await ring.written()
+        // Read after the damaged one.
+        try await ring.set("items/b")
+        #expect(try await launcher.next().subject == "b")
+        #expect(log.all == [Self.skipped(damaged, of: "f")])
+        #expect(try await ring.store.outbox.repair() > 0)
+        #expect(try await launcher.next().subject == "a")
+    }
+
+    private static func skipped(_ id: DeliveryID, of function: String) -> String {
+        "a due delivery can't be read and is skipped; \"functions-host data check --repair\" restores it"
+            + " event.id=\(id.event) function=\(function)"
     }
 
     @Test func aBacklogIsKeptAsLongAsItsFunctionHasFailedToStart() async throws {

@@ -98,19 +98,19 @@ extension Outbox {
     /// - Parameters:
     ///   - excluded: events whose deliveries are left out.
     ///   - maxBytes: the limit on the events' size; the first delivery is returned whatever its size.
-    /// - Returns: the deliveries, whether there are more, when the next one after them is due, and the event of the
-    ///   first one that can't be read.
+    /// - Returns: the deliveries, whether there are more, when the next one after them is due, and the events of those
+    ///   that can't be read.
     package func dueDeliveries(
         of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
     ) async throws(DocumentError) -> (
-        deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: EventID?
+        deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: [EventID]
     ) {
         let range = dueBounds.begin(function)
         var first: Timestamp?
         defer { dueBounds.end(function, first: first) }
         let (page, found) = try await read { storage in
-            var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: EventID?) =
-                ([], false, nil, nil)
+            var page: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?, damaged: [EventID]) =
+                ([], false, nil, [])
             var first: Timestamp?
             var bytes = 0
             try storage.scanKeys(.deliveries, range, reverse: false) { key in
@@ -134,7 +134,7 @@ extension Outbox {
                     bytes += stored.event.count
                     page.deliveries.append(stored)
                 } catch is DecodingFailure {
-                    page.damaged = page.damaged ?? event
+                    page.damaged.append(event)
                 }
                 return true
             }

@@ -135,7 +135,10 @@ extension OutboxBatch {
     func announce(_ delivery: Delivery, at now: Timestamp) throws {
         guard let due = delivery.due else { return }
         guard due <= now, changes.hasRoom else { return changes.add(delivery.id.function, due: due) }
-        guard let event = try storage.storedEvent(delivery.id.event)?.event else { return }
+        guard let event = try storage.storedEvent(delivery.id.event)?.event else {
+            // The dispatcher reads it and names it.
+            return changes.add(delivery.id.function, due: due)
+        }
         changes.add(due: StoredDelivery(delivery: delivery, event: event))
     }
 

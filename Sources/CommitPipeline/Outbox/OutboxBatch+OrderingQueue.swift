@@ -60,10 +60,18 @@ extension OutboxBatch {
         return DeliveryID(event: event, function: delivery.id.function)
     }
 
-    /// Makes a waiting delivery pending.
+    /// Makes a waiting delivery pending. One that can't be read becomes due too, as it is: the dispatcher names it, and
+    /// its queue waits until it is repaired.
     func promote(_ id: DeliveryID, at now: Timestamp) throws {
-        // A delivery that can't be read stays in place for the check to report.
-        guard var next = try storage.readableDelivery(id), next.state == .waiting else { return }
+        var next: Delivery
+        do {
+            guard let found = try storage.delivery(id), found.state == .waiting else { return }
+            next = found
+        } catch is DecodingFailure {
+            try storage.put(.deliveries, OutboxKey.due(now, id), [])
+            changes.note(id.function, due: now)
+            return changes.add(id.function, due: now)
+        }
         next.state = .pending(due: now)
         try store(next)
         try announce(next, at: now)

@@ -40,17 +40,25 @@ extension EventService {
     /// Dead-letters deliveries that have waited too long for a function that is paused, can't be started or isn't
     /// served any more, and logs from time to time how many wait.
     func sweep() async {
-        do throws(DocumentError) {
-            for name in try await store.outbox.functions() {
-                guard let (reason, maxAge, since) = obstacle(name) else { continue }
+        var names = queues.keys.sorted()
+        do throws(DocumentError) { names = try await store.outbox.functions() } catch { logUnreadable(error) }
+        for name in names {
+            guard let (reason, maxAge, since) = obstacle(name) else { continue }
+            // The rows of one function must not stop the others.
+            do throws(DocumentError) {
                 let count = try await deadLetter(olderThan: maxAge, since: since, of: name, reason)
                 try await report(name, reason, deadLettered: count)
-            }
-        } catch {
-            if !state.withLock({ $0.isStopped }) {
-                parts.logger.error("waiting deliveries can't be read", metadata: ["error": "\(error.message)"])
+            } catch {
+                logUnreadable(error, of: name)
             }
         }
+    }
+
+    private func logUnreadable(_ error: DocumentError, of function: String? = nil) {
+        guard !state.withLock({ $0.isStopped }) else { return }
+        var metadata: Logger.Metadata = ["error": "\(error.message)"]
+        metadata["function"] = function.map { "\($0)" }
+        parts.logger.error("waiting deliveries can't be read", metadata: metadata)
     }
 
     /// The reason why nothing can be delivered to a function, and for how many seconds its deliveries are kept; nil if

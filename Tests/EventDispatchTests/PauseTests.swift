@@ -99,6 +99,22 @@ import Testing
         #expect(metrics.map(\.counters.deadLetters) == [2, 2])
     }
 
+    @Test func oneFunctionsDamagedRowsDontStopTheSweepOfTheOthers() async throws {
+        let log = LogLines()
+        let ring = try await DispatcherRing(
+            [.created("broken"), .created("f")], on: DamagedScans(of: "broken"), begins: false, logger: log.logger)
+        try await ring.service.pause(nil)
+        try await ring.set("items/1")
+        ring.clock.advance(seconds: 86_500)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").count == 1)
+        #expect(
+            log.all.filter { $0.hasPrefix("waiting deliveries can't be read") } == [
+                "waiting deliveries can't be read error=the block can't be read",
+                "waiting deliveries can't be read error=the block can't be read function=broken",
+            ])
+    }
+
     @Test func ofOneDocumentsChangesAllThatAreTooOldGoAtOnce() async throws {
         let ring = try await DispatcherRing([.created("f", isOrdered: true)])
         try await ring.service.pause("f")

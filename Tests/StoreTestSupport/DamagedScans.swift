@@ -1,24 +1,23 @@
-import StorageEngine
-import StoreTestSupport
+package import StorageEngine
 import Synchronization
 
 /// A memory engine that finds the rows of some deliveries damaged, until they are repaired.
-final class DamagedScans: StorageEngine {
+package final class DamagedScans: StorageEngine {
     private let inner = MemoryEngine()
     private let damaged: Mutex<String?>
 
     /// - Parameter function: whose deliveries are damaged.
-    init(of function: String) { damaged = Mutex(function) }
+    package init(of function: String) { damaged = Mutex(function) }
 
-    func repair() { damaged.withLock { $0 = nil } }
+    package func repair() { damaged.withLock { $0 = nil } }
 
-    func makeReadSession() throws -> any ReadSession {
+    package func makeReadSession() throws -> any ReadSession {
         WrappingSession(try inner.makeReadSession()) { Reader(inner: $0, engine: self) }
     }
 
-    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
+    package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
 
-    func close() throws {}
+    package func close() throws {}
 
     fileprivate func check(_ table: StorageTable, _ range: KeyRange) throws {
         guard table == .deliveries, let function = damaged.withLock({ $0 }),

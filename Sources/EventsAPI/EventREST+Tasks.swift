@@ -2,6 +2,7 @@ import CommitPipeline
 import DocumentModel
 import DocumentStore
 import GoogleREST
+import Logging
 import NIOCore
 import StrictJSON
 import TextFormats
@@ -43,7 +44,8 @@ extension EventREST {
         return text
     }
 
-    /// Lists a page of pending tasks, in the order in which they were enqueued.
+    /// Lists a page of pending tasks, in the order in which they were enqueued, without those that can't be read: the
+    /// log names them.
     func listTasks(_ queue: TaskQueuePath, _ query: String?) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["responseView", "pageSize", "pageToken"])
         try check(queue)
@@ -67,9 +69,7 @@ extension EventREST {
         var resources: [TaskResource] = []
         var bytes = 0
         for delivery in page {
-            // Skips tasks that have ended in the meantime.
-            guard let stored = try await store.outbox.delivery(delivery.id) else { continue }
-            var resource = try resource(stored, in: queue)
+            guard var resource = try await readableTask(delivery.id, in: queue) else { continue }
             if !isFull { resource.task.body = [] }
             bytes += resource.task.body.count + resource.task.headers.reduce(0) { $0 + $1.value.utf8.count }
             resources.append(resource)
@@ -119,6 +119,22 @@ extension EventREST {
     private func pendingTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> StoredDelivery {
         if let stored = try await store.outbox.delivery(ofTask: id, in: queue.queue) { return stored }
         throw DocumentError(.notFound, "the queue \(queue.queue) has no pending task \(id)")
+    }
+
+    /// - Returns: nil if the task has ended in the meantime, or can't be read.
+    private func readableTask(
+        _ id: DeliveryID, in queue: TaskQueuePath
+    ) async throws(DocumentError) -> TaskResource? {
+        do throws(DocumentError) {
+            guard let stored = try await store.outbox.delivery(id) else { return nil }
+            return try resource(stored, in: queue)
+        } catch {
+            guard error.code == .dataLoss else { throw error }
+            logger.error(
+                "a task can't be read and isn't listed; \"functions-host data check --repair\" restores or removes it",
+                metadata: ["function": "\(id.function)", "event.id": "\(id.event)", "error": "\(error.message)"])
+            return nil
+        }
     }
 
     private func resource(_ stored: StoredDelivery, in queue: TaskQueuePath) throws(DocumentError) -> TaskResource {

@@ -3,6 +3,7 @@ package import DocumentStore
 import GoogleREST
 import HTTPTypes
 package import Hummingbird
+package import Logging
 import NIOCore
 import StrictJSON
 
@@ -21,13 +22,15 @@ package struct EventREST: HTTPResponder {
     private let maxBodyBytes: Int
     /// A page of tasks ends once it holds this many bytes.
     let maxPageBytes: Int
+    let logger: Logger
     private let metrics: MetricsSource
     private let isServer: @Sendable (Substring) -> Bool
 
     package init(
         project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]], maxBodyBytes: Int,
         maxPageBytes: Int = 1 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.wallClock,
-        isServer: @escaping @Sendable (Substring) -> Bool = { _ in false }, metrics: @escaping MetricsSource
+        isServer: @escaping @Sendable (Substring) -> Bool = { _ in false }, logger: Logger,
+        metrics: @escaping MetricsSource
     ) {
         self.project = project
         self.store = store
@@ -36,6 +39,7 @@ package struct EventREST: HTTPResponder {
         self.maxBodyBytes = maxBodyBytes
         self.maxPageBytes = maxPageBytes
         self.isServer = isServer
+        self.logger = logger
         self.metrics = metrics
     }
 

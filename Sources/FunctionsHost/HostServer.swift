@@ -338,7 +338,8 @@ package final class HostServer: Sendable {
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
             maxBodyBytes: configuration.limits.requestBody,
-            isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }, metrics: metricsText)
+            isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }, logger: logger,
+            metrics: metricsText)
         return servers.server(
             responder, port: configuration.listen.events, name: "events",
             servers.rules("events"))

@@ -14,10 +14,12 @@ final class EventExchanges: Sendable {
     static let start = Timestamp(microseconds: 1_767_323_045_000_000)
 
     let store: DocumentStore
+    let engine = MemoryEngine()
+    let log = LogLines()
     private let rest: EventREST
 
     init(maxBodyBytes: Int = 4096, maxPageBytes: Int = 1 << 20) throws {
-        store = try DocumentStore(engine: MemoryEngine(), now: { Self.start })
+        store = try DocumentStore(engine: engine, now: { Self.start })
         try store.start()
         store.routeEvents(
             by: EventRoutes(
@@ -28,7 +30,7 @@ final class EventExchanges: Sendable {
                 queues: ["receipts"]))
         rest = EventREST(
             project: "demo-shop", store: store, queues: { ["receipts": ["us-central1", "asia-northeast1"]] },
-            maxBodyBytes: maxBodyBytes, maxPageBytes: maxPageBytes, now: { Self.start },
+            maxBodyBytes: maxBodyBytes, maxPageBytes: maxPageBytes, now: { Self.start }, logger: log.logger,
             metrics: { "a_metric 1\n" })
     }
 

@@ -1,8 +1,9 @@
-import CommitPipeline
+@testable import CommitPipeline
 import HostTesting
 import DocumentModel
 import DocumentStore
 import HTTPTypes
+import StorageEngine
 import Testing
 import TextFormats
 
@@ -95,6 +96,21 @@ struct TaskRESTTests {
         #expect(try await port.send(.get, Self.queue + "/\(id.event)").status == 404)
         port.store.outbox.release(lease)
         #expect(try await port.events(of: "receipts").isEmpty)
+        await port.shutdown()
+    }
+
+    /// Its event is lost, so only the delivery can be read.
+    @Test func aTaskThatCannotBeReadIsNamedAndTheOthersAreListed() async throws {
+        let port = try EventExchanges()
+        for _ in 1...3 { #expect(try await port.send(.post, Self.queue, Self.task()).status == 200) }
+        let ids = try await port.store.outbox.deliveries(areDead: false, limit: 9).map(\.id)
+        try port.engine.write { storage in try storage.put(.events, OutboxKey.event(ids[1].event), [255]) }
+        let answer = try await port.send(.get, Self.queue)
+        #expect(answer.status == 200)
+        #expect(ids.map { answer.body.contains("tasks/\($0.event)") } == [true, false, true])
+        #expect(port.log.all.count == 1)
+        #expect(port.log.all.allSatisfy { $0.contains("event.id=\(ids[1].event) function=receipts") })
+        #expect(try await port.send(.get, Self.queue + "/\(ids[1].event)").body.contains("DATA_LOSS"))
         await port.shutdown()
     }
 

@@ -170,6 +170,7 @@ let package = Package(
             dependencies: [
                 "CFunctionsSystem", "StrictJSON", "DocumentModel", "WorkerProtocol",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .target(

@@ -221,6 +221,12 @@ long long functions_file_size(const char *path) {
 
 void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
+int functions_ignores_signal(int number) {
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0) return 0;
+    return !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN;
+}
+
 void functions_kill_own_group(void) {
     /* Only if this process leads its group: a shared group isn't its own. */
     if (getpgrp() == getpid()) kill(0, SIGKILL);

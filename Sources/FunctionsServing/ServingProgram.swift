@@ -4,7 +4,6 @@ import HostProcess
 import Foundation
 import Logging
 import Workers
-import UnixSignals
 
 /// The bundle's executable while it serves standalone.
 struct ServingProgram: Sendable {
@@ -20,7 +19,7 @@ struct ServingProgram: Sendable {
         #endif
     }
 
-    /// Serves until SIGTERM or SIGINT, then exits.
+    /// Serves until one of ``StopSignals``, then exits.
     func run(_ request: ServingRequest) -> Never {
         // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
@@ -66,7 +65,7 @@ struct ServingProgram: Sendable {
             let server = try await BundleServer(
                 BundleServer.Bundle(name: name, manifest: manifest, executable: Self.executable), in: environment,
                 calls: calls, logsAllCalls: !environment.isOnPlatform, logger: logger)
-            try await server.run(gracefulShutdownSignals: [.sigterm, .sigint])
+            try await server.run(gracefulShutdownSignals: StopSignals.all)
             return 0
         } catch {
             write("\(error)", isOnPlatform: environment.isOnPlatform)

@@ -84,7 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
                 interruption?.cancel()
                 let task = Task { [watching] in await watching?.run(host) }
                 defer { task.cancel() }
-                return try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
+                return try await host.run(gracefulShutdownSignals: StopSignals.all) { addresses in
                     Self.greet(addresses, host, configuration)
                 }
             } catch let error as any CustomStringConvertible & Error {
@@ -98,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
                 )
                 if interruption?.isCancelled ?? true {
                     interruption = Task {
-                        for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) where !Task.isCancelled {
+                        for await _ in await UnixSignalsSequence(trapping: StopSignals.all) where !Task.isCancelled {
                             writer.flush()
                             Foundation.exit(1)
                         }

@@ -72,6 +72,9 @@ long long functions_file_size(const char *path);
 /* Makes two files or directories change names. Returns 0, or -1 with errno: not each file system can do that at once. */
 int functions_exchange(const char *path, const char *other);
 
+/* Whether this process ignores a signal, as it does if it was started to: by nohup, for example. */
+int functions_ignores_signal(int number);
+
 /* Kills this process, and with it the process group that it leads. Async-signal-safe. */
 void functions_kill_own_group(void);
 

@@ -9,11 +9,21 @@ final class HostProcess: Sendable {
     /// - Parameters:
     ///   - path: a directory to prepend to `PATH`.
     ///   - home: the value of `HOME`.
-    init(_ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil) throws {
+    ///   - ignoresHangUp: whether it is started to ignore SIGHUP, as by `nohup`.
+    init(
+        _ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil,
+        ignoresHangUp: Bool = false
+    ) throws {
         let name = directory.path + "/" + UUID().uuidString
         written = (try OutputFile(file: name + ".out"), try OutputFile(file: name + ".err"))
-        process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-        process.arguments = ["serve", "--config", directory.configuration] + arguments
+        let arguments = ["serve", "--config", directory.configuration] + arguments
+        if ignoresHangUp {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "trap '' HUP; exec \"$0\" \"$@\"", BuiltProducts.host] + arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+            process.arguments = arguments
+        }
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         var environment = ProcessInfo.processInfo.environment
         if let path { environment["PATH"] = path + ":" + (environment["PATH"] ?? "/usr/bin:/bin") }

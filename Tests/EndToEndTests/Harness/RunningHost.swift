@@ -13,9 +13,11 @@ struct RunningHost: Sendable {
 
     /// Starts a host in the directory and returns once it serves.
     static func start(
-        in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil
+        in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil,
+        ignoresHangUp: Bool = false
     ) async throws -> RunningHost {
-        let process = try HostProcess(directory, arguments: arguments, path: path, home: home)
+        let process = try HostProcess(
+            directory, arguments: arguments, path: path, home: home, ignoresHangUp: ignoresHangUp)
         try await Bound.wait("the host serves") {
             guard process.isRunning else {
                 throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")

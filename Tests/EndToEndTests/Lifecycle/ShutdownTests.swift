@@ -4,7 +4,15 @@ import Testing
 
 /// How a host ends, and what ends with it.
 @Suite(.endsHangs) struct ShutdownTests {
-    @Test(arguments: [SIGTERM, SIGINT])
+    /// Whether a host that these tests start ignores SIGHUP as they do.
+    private static var ignoresHangUp: Bool {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
+        let mask = line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
+        return mask & (1 << UInt64(SIGHUP - 1)) != 0
+    }
+
+    @Test(arguments: ignoresHangUp ? [SIGTERM, SIGINT] : [SIGTERM, SIGINT, SIGHUP])
     func workUnderWayIsFinishedAndAnswered(signal: Int32) async throws {
         try await RunningHost.serving { host in
             try await host.expectEcho()
@@ -20,6 +28,18 @@ import Testing
             #expect(try await host.process.end() == 0)
             #expect(host.directory.workers.isEmpty)
         }
+    }
+
+    @Test func aHostThatWasStartedToIgnoreHangUpsGoesOn() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([.fixture])
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let host = try await RunningHost.start(in: directory, ignoresHangUp: true)
+        host.process.send(SIGHUP)
+        try await host.expectEcho()
+        host.process.send(SIGTERM)
+        #expect(try await host.process.end() == 0)
     }
 
     @Test func aRequestThatArrivesDuringTheEndIsToldSo() async throws {

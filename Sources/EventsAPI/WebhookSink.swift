@@ -36,8 +36,11 @@ package final class WebhookSink: AlertSink, Service {
     }
 
     package func send(_ alert: Alert) {
-        if case .dropped(let alert) = continuation.yield(alert) {
+        switch continuation.yield(alert) {
+        case .dropped(let alert):
             logger.error("alert dropped because too many are queued", metadata: ["alert": "\(alert.message)"])
+        case .terminated: logFailure(of: alert, "the host is stopping")
+        default: break
         }
     }
 
@@ -54,11 +57,14 @@ package final class WebhookSink: AlertSink, Service {
                 return try await post(body)
             } catch {
                 guard let pause, error.isTransient, (try? await sleep(pause)) != nil else {
-                    return logger.error(
-                        "alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(error.message)"])
+                    return logFailure(of: alert, error.message)
                 }
             }
         }
+    }
+
+    private func logFailure(of alert: Alert, _ reason: String) {
+        logger.error("alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(reason)"])
     }
 
     /// The JSON body of an alert.

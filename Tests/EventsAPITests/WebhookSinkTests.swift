@@ -2,6 +2,7 @@ import DocumentModel
 @testable import Workers
 @testable import EventDispatch
 @testable import EventsAPI
+import HostTesting
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -64,6 +65,17 @@ struct WebhookSinkTests {
         let refused = WebhookError(message: "status 404", isTransient: false)
         let (bodies, pauses) = try await send([refused, nil], 2)
         #expect(bodies.count == 2 && pauses.isEmpty)
+    }
+
+    /// Handlers that are killed last may use up a budget.
+    @Test func anAlertAfterTheEndIsLogged() async throws {
+        let log = LogLines()
+        let sink = WebhookSink(project: "demo-shop", logger: log.logger) { _ throws(WebhookError) in }
+        let task = Task { try await sink.run() }
+        task.cancel()
+        try? await task.value
+        sink.send(Self.alert)
+        #expect(log.all == ["alert can't be sent alert=\(Self.alert.message) error=the host is stopping"])
     }
 
     @Test(arguments: [(200, nil), (204, nil), (302, false), (404, false), (429, true), (500, true)] as [(Int, Bool?)])

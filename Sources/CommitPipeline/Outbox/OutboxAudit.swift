@@ -115,7 +115,8 @@ struct OutboxAudit {
         return findings
     }
 
-    /// Recreates a delivery of which only the event is known: with no failed attempts and no order key.
+    /// Recreates a delivery of which only the event is known, and its place in an ordering queue if it has one: with no
+    /// failed attempts.
     private func made(anew id: DeliveryID, _ isDead: Bool) throws -> [OutboxFinding.Repair] {
         let key = isDead ? OutboxKey.dead(id) : OutboxKey.pending(id)
         guard let stored = try readableEvent(id.event), stored.functions.contains(id.function) else {
@@ -125,7 +126,35 @@ struct OutboxAudit {
         delivery.isShared = stored.functions.count > 1
         delivery.lastError = "its earlier attempts are unknown: its record was damaged"
         if case .task(let task) = stored.event.content { delivery.taskName = task.name }
+        if !isDead {
+            delivery.orderKey = try orderKey(of: id)
+            if let queue = delivery.orderingQueue, try !isNext(id, in: queue) { delivery.state = .waiting }
+        }
         return Self.stored(delivery)
+    }
+
+    /// The order key of the place that a delivery has in an ordering queue; nil if it has none.
+    private func orderKey(of id: DeliveryID) throws -> [UInt8]? {
+        let event = OutboxKey.event(id.event)
+        var orderKey: [UInt8]?
+        try storage.scanKeys(.deliveries, OutboxKey.places(of: id.function), reverse: false) { key in
+            if key.suffix(event.count) == event[...] { orderKey = OutboxKey.orderKey(key, of: id.function) }
+            return orderKey == nil
+        }
+        return orderKey
+    }
+
+    /// Whether a delivery is the first of an ordering queue in which no other one is pending.
+    private func isNext(_ id: DeliveryID, in queue: [UInt8]) throws -> Bool {
+        guard try storage.first(in: queue) == id.event else { return false }
+        var isNext = true
+        try storage.scanKeys(.deliveries, KeyRange(prefix: queue), reverse: false) { key in
+            guard let event = try? OutboxKey.event(at: key) else { return true }
+            let other = try storage.readableDelivery(DeliveryID(event: event, function: id.function))
+            if other?.due != nil { isNext = false }
+            return isNext
+        }
+        return isNext
     }
 
     private func readableEvent(_ id: EventID) throws -> (functions: [String], event: Event)? {

@@ -35,6 +35,27 @@ enum OutboxKey {
         return key
     }
 
+    /// The places in all ordering queues of a function.
+    static func places(of function: String) -> KeyRange { KeyRange(prefix: prefix(4, function)) }
+
+    /// The order key in a key of kind 4; nil if it has none.
+    static func orderKey(_ key: [UInt8], of function: String) -> [UInt8]? {
+        let prefix = prefix(4, function)
+        guard key.count > prefix.count + eventLength, key.starts(with: prefix) else { return nil }
+        var bytes = key[prefix.count..<(key.count - eventLength)]
+        guard bytes.popLast() == 0 else { return nil }
+        var orderKey: [UInt8] = []
+        while let byte = bytes.popFirst() {
+            guard byte == 1 else {
+                orderKey.append(byte)
+                continue
+            }
+            guard let escaped = bytes.popFirst(), escaped > 0 else { return nil }
+            orderKey.append(escaped - 1)
+        }
+        return orderKey
+    }
+
     static func taskName(_ name: String, of queue: String) -> [UInt8] {
         var key = prefix(5, queue)
         KeyBytes.append(name.utf8, to: &key)

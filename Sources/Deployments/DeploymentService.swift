@@ -91,13 +91,10 @@ package actor DeploymentService: Service {
             let time = parts.now().rfc3339
             let record = try await parts.releases.add(
                 ReleaseRecord(
-                    bundle: bundle, id: release?.id ?? "", checksum: "", size: 0, created: time, creator: user,
-                    source: source, manifest: Manifest(functions: [])),
+                    bundle: bundle, id: release?.id ?? "", checksum: release?.checksum ?? "", size: 0, created: time,
+                    creator: user, source: source, manifest: Manifest(functions: [])),
                 from: executable, at: time
             ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
-            if let release, release.checksum != record.checksum {
-                throw ReleaseError("the executable is not that of the release \(release.id): the checksums differ")
-            }
             return try await plan(for: record, with: rules)
         }
     }

@@ -148,8 +148,8 @@ package struct ReleaseStore: Sendable {
     /// Copies an executable and its resources as a draft.
     ///
     /// - Parameters:
-    ///   - record: the release's metadata; its checksum, size and manifest come from the copy. An empty id is replaced
-    ///     by a new one.
+    ///   - record: the release's metadata; its size and manifest come from the copy. The copy must have its checksum. An
+    ///     empty id is replaced by a new one, and an empty checksum by the copy's.
     ///   - inspect: gets the copy's manifest.
     /// - Returns: the stored record. If the bundle already has a release with the same files, its record; a damaged one is
     ///   stored again.
@@ -158,6 +158,7 @@ package struct ReleaseStore: Sendable {
         inspect: (_ copy: String) async throws -> Manifest
     ) async throws -> ReleaseRecord {
         var record = record
+        let expected = record.checksum
         let draft = try makeDraft(of: record.bundle)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
@@ -173,6 +174,10 @@ package struct ReleaseStore: Sendable {
             }
         } catch let error as CocoaError {
             throw ReleaseError("\(executable) can't be copied with its resources: \(error.reason)")
+        }
+        guard expected.isEmpty || record.checksum == expected else {
+            // Kept, it would have the id, and the right one would be refused.
+            throw ReleaseError("the executable is not that of the release \(record.id): the checksums differ")
         }
         if record.id.isEmpty {
             for same in releases(of: record.bundle).reversed() where same.checksum == record.checksum {

@@ -69,7 +69,7 @@ import Testing
     ///
     /// - Parameter prepare: called with the directory of the resources before they are copied.
     private func add(
-        _ program: String, resource: String = "a.txt", id: String = "", at time: String,
+        _ program: String, resource: String = "a.txt", id: String = "", checksum: String = "", at time: String,
         prepare: (_ resources: String) throws -> Void = { _ in }
     ) async throws -> ReleaseRecord {
         let place = try TemporaryDirectory()
@@ -82,7 +82,7 @@ import Testing
         try prepare(resources)
         return try await store.add(
             ReleaseRecord(
-                bundle: "shop", id: id, checksum: "", size: 0, created: time, creator: "", source: "",
+                bundle: "shop", id: id, checksum: checksum, size: 0, created: time, creator: "", source: "",
                 manifest: Manifest(functions: [])), from: place.path + "/shop", at: time
         ) { _ in Manifest(functions: []) }
     }
@@ -141,6 +141,18 @@ import Testing
         let renamed = try await add("one", resource: "b.txt", at: "2026-11-22T10:00:03Z")
         #expect(![first.id, second.id].contains(renamed.id))
         #expect(store.releases(of: "shop").map(\.id) == [first.id, second.id, renamed.id])
+    }
+
+    /// A promoted release has its id and checksum. A copy of other files leaves the id to the right ones.
+    @Test func aReleaseOfOtherFilesIsNotKept() async throws {
+        let time = "2026-11-22T10:00:00Z"
+        let right = try await add("right", at: time)
+        store.remove("shop", right.id)
+        await #expect(throws: ReleaseError.self) {
+            _ = try await add("wrong", id: right.id, checksum: right.checksum, at: time)
+        }
+        #expect(try kept == [])
+        #expect(try await add("right", id: right.id, checksum: right.checksum, at: time).id == right.id)
     }
 
     @Test func aReleaseThatIsNotWholeIsNotServed() async throws {

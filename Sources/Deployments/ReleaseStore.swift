@@ -203,11 +203,14 @@ package struct ReleaseStore: Sendable {
         return record
     }
 
+    /// Of the names of directories that aren't complete.
+    private static let draftPrefix = ".draft-"
+
     /// Makes a directory for the files of a new release of a bundle.
     func makeDraft(of bundle: String) throws -> String {
         let parent = "\(directory)/\(bundle)"
         try FileBytes.makeDirectory(parent)
-        let draft = "\(parent)/.draft-\(UUID().uuidString)"
+        let draft = "\(parent)/\(Self.draftPrefix)\(UUID().uuidString)"
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         return draft
     }
@@ -268,14 +271,21 @@ package struct ReleaseStore: Sendable {
     ///   about to confirm one.
     package func clean(keeping count: Int, drafts: Bool) throws(ReleaseError) {
         let index = try index()
-        // The releases must survive if only the index was deleted.
-        guard !index.history.isEmpty else { return }
         for bundle in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
             let served = index.served(of: bundle)
             var kept = Set(served.suffix(count))
             if let current = index.current[bundle] { kept.insert(current) }
-            for name in (try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? []
-            where !kept.contains(name) && (drafts || served.contains(name)) { remove(bundle, name) }
+            for name in (try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? [] {
+                let isUnused =
+                    if name.hasPrefix(Self.draftPrefix) {
+                        // A killed process has left it.
+                        drafts
+                    } else {
+                        // The releases must survive if only the index was deleted.
+                        !index.history.isEmpty && !kept.contains(name) && (drafts || served.contains(name))
+                    }
+                if isUnused { remove(bundle, name) }
+            }
         }
     }
 

@@ -197,8 +197,10 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: missing))
     }
 
-    @Test func withoutAnIndexNothingIsRemoved() throws {
-        try serve([], beside: ["a", "b"])
+    @Test func withoutAnIndexNothingIsRemovedButWhatIsIncomplete() throws {
+        try serve([], beside: [".draft-1", "a", "b"])
+        try store.clean(keeping: 0, drafts: false)
+        #expect(try kept == [".draft-1", "a", "b"])
         try store.clean(keeping: 0, drafts: true)
         #expect(try kept == ["a", "b"])
     }

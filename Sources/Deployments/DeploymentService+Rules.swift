@@ -130,7 +130,8 @@ extension DeploymentService {
             metadata: [
                 "release": "\(change.release ?? "none")", "action": "\(action.rawValue)", "user": "\(user)",
             ])
-        try? parts.releases.clean(keeping: parts.configuration.releases.keep, drafts: false)
+        try? parts.releases.clean(
+            keeping: parts.configuration.releases.keep, drafts: false, using: parts.served.executables)
         return event
     }
 

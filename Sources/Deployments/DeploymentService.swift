@@ -261,7 +261,8 @@ package actor DeploymentService: Service {
                 "bundle": "\(bundle)", "release": "\(release?.id ?? "none")", "action": "\(action.rawValue)",
                 "user": "\(user)",
             ])
-        try? parts.releases.clean(keeping: parts.configuration.releases.keep, drafts: false)
+        try? parts.releases.clean(
+            keeping: parts.configuration.releases.keep, drafts: false, using: parts.served.executables)
         return event
     }
 

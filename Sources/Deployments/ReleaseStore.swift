@@ -265,11 +265,14 @@ package struct ReleaseStore: Sendable {
         [bundle, id].allSatisfy { !$0.isEmpty && !$0.contains("/") && $0 != "." && $0 != ".." }
     }
 
-    /// Deletes releases that were served, except for the most recent ones.
+    /// Deletes releases that were served, except for the most recent ones and those that still have workers.
     ///
     /// - Parameter drafts: whether to delete drafts too. Only the host's start may do so: later, an operator may be
     ///   about to confirm one.
-    package func clean(keeping count: Int, drafts: Bool) throws(ReleaseError) {
+    /// - Parameter executables: the paths of the executables whose workers run, or may be started.
+    package func clean(
+        keeping count: Int, drafts: Bool, using executables: Set<String> = []
+    ) throws(ReleaseError) {
         let index = try index()
         for bundle in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
             let served = index.served(of: bundle)
@@ -284,7 +287,7 @@ package struct ReleaseStore: Sendable {
                         // The releases must survive if only the index was deleted.
                         !index.history.isEmpty && !kept.contains(name) && (drafts || served.contains(name))
                     }
-                if isUnused { remove(bundle, name) }
+                if isUnused, !executables.contains(executable(of: bundle, name)) { remove(bundle, name) }
             }
         }
     }

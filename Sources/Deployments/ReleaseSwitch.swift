@@ -159,6 +159,9 @@ package final class ReleaseSwitch: Sendable {
     /// Kills the remaining workers and returns when no process is left.
     package func kill() async { for pool in pools { await pool.kill() } }
 
+    /// The executables of all releases that have workers, served or replaced.
+    var executables: Set<String> { Set(pools.filter { !$0.isEmpty }.map(\.executable)) }
+
     private var pools: [WorkerPool] { state.withLock { $0.pools.compactMap(\.pool) } }
 }
 

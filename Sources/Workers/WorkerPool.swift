@@ -15,6 +15,8 @@ package final class WorkerPool: Sendable {
     }
 
     package let name: String
+    /// The path of the program that its workers run.
+    package var executable: String { launch.executable }
     let launch: WorkerLaunch
     package let services: InvocationServices
     let logger: Logger

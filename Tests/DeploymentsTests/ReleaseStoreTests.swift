@@ -55,6 +55,15 @@ import Testing
         #expect(try kept == ["b"])
     }
 
+    /// A call that was routed to an old release may run for long, and need another worker.
+    @Test func aReleaseThatStillHasWorkersStays() throws {
+        try serve(["a", "b", "c", "d"])
+        try store.clean(keeping: 2, drafts: false, using: [store.executable(of: "shop", "a")])
+        #expect(try kept == ["a", "c", "d"])
+        try store.clean(keeping: 2, drafts: false)
+        #expect(try kept == ["c", "d"])
+    }
+
     @Test func draftsGoAtAStartOnly() throws {
         try serve(["a"], beside: ["draft"])
         try store.clean(keeping: 2, drafts: false)

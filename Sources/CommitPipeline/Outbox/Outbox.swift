@@ -83,9 +83,23 @@ private struct OutboxRead<Answer: Sendable>: SnapshotJob {
     var completion: @Sendable (Result<Answer, DocumentError>) -> Void
 
     func run(on snapshot: Snapshot) {
-        let result = Result { try body(snapshot.storage) }.mapError(DocumentError.init(from:))
+        let result = Result { try body(snapshot.storage) }.mapError(DocumentError.init(ofOutbox:))
         snapshot.complete { [completion] in completion(result) }
     }
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }
+}
+
+extension DocumentError {
+    /// The response for any error that an operation on deliveries threw.
+    init(ofOutbox error: any Error) {
+        guard let damage = error as? DecodingFailure else {
+            self.init(from: error)
+            return
+        }
+        self.init(
+            .dataLoss,
+            "a delivery or its event can't be read, the store is damaged: \(damage.reason); "
+                + "\"functions-host data check --repair\" restores or removes it")
+    }
 }

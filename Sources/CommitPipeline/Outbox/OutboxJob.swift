@@ -66,7 +66,7 @@ struct OutboxJob: CommitJob {
             result = .success(try batch.outbox.perform(work, at: batch.now()))
         } catch let error as DecodingFailure {
             // Rows that can't be read are found before anything is written.
-            result = .failure(DocumentError(from: error))
+            result = .failure(DocumentError(ofOutbox: error))
         }
         batch.whenDurable { error in
             if let error { fail(error) } else { completion(result) }

@@ -206,6 +206,8 @@ struct OutboxAuditTests {
             async let set: Void = { _ = try await test.set("c/d", [:]) }()
             #expect(await ended?.code == .dataLoss)
             try await set
+            let found = await refusal { _ = try await test.store.outbox.delivery(lease.id) }
+            #expect(found?.message.hasPrefix("a delivery or its event can't be read") == true)
             let error = await refusal {
                 try await test.commit([], effects: [], completing: [1], context: OperationContext(delivery: lease))
             }

@@ -104,6 +104,11 @@ package struct HostParts: Sendable {
                 guard let error else { return logger.notice("commits are kept again") }
                 logger.error("commits are refused", metadata: ["error": "\(error.message)"])
             }
+            commits.onDamage = { error in
+                logger.error(
+                    "old rows that are to be removed can't be read and stay; see \"functions-host data check\"",
+                    metadata: ["error": "\(error.message)"])
+            }
             store = try DocumentStore(
                 engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration, commits: commits)
             users = try UserStore(on: store.pipeline, project: configuration.project)

@@ -47,6 +47,7 @@ package struct HistoryBounds: Hashable, Sendable {
     ///   - oldestActiveRead: rows up to this version aren't being read. Newer rows are removed only once the log has
     ///     twice its maximum size.
     /// - Returns: whether more rows should be removed.
+    /// - Throws: `StorageError`; then nothing has changed.
     @discardableResult
     package mutating func trim(
         upTo old: Int64, oldestActiveRead: Int64, maxBytes: Int, atMost limit: Int, orBytes byteLimit: Int = 0,
@@ -55,25 +56,31 @@ package struct HistoryBounds: Hashable, Sendable {
         var removed: [[UInt8]] = []
         var removedBytes = 0
         var isBehind = false
-        // An engine may have to step over what was removed before.
-        try storage.scanKeys(.changes, ChangeLog.range(after: floor - 1), reverse: false) { bytes in
-            guard let key = try? ChangeLog.Key(bytes) else { return true }
-            let goes =
-                key.version <= old
-                || (key.version <= oldestActiveRead ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
-                // The rest of a partly removed commit is useless.
-                || key.version == floor
-            guard goes else { return false }
-            guard removed.count < limit || removedBytes < byteLimit else {
-                isBehind = true
-                return false
+        let before = self
+        do {
+            // An engine may have to step over what was removed before.
+            try storage.scanKeys(.changes, ChangeLog.range(after: floor - 1), reverse: false) { bytes in
+                guard let key = try? ChangeLog.Key(bytes) else { return true }
+                let goes =
+                    key.version <= old
+                    || (key.version <= oldestActiveRead ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
+                    // The rest of a partly removed commit is useless.
+                    || key.version == floor
+                guard goes else { return false }
+                guard removed.count < limit || removedBytes < byteLimit else {
+                    isBehind = true
+                    return false
+                }
+                removed.append(bytes)
+                removedBytes += key.size
+                // The size in a damaged key may be any.
+                self.bytes = max(0, self.bytes - key.size)
+                floor = key.version
+                return true
             }
-            removed.append(bytes)
-            removedBytes += key.size
-            // The size in a damaged key may be any.
-            self.bytes = max(0, self.bytes - key.size)
-            floor = key.version
-            return true
+        } catch {
+            self = before
+            throw error
         }
         for key in removed { try storage.delete(.changes, key) }
         return isBehind

@@ -128,11 +128,14 @@ package final class CommitBatch {
     func trimHistory(
         upTo old: Int64, oldestActiveRead: Int64, maxBytes: Int, from durable: HistoryBounds
     ) throws -> Bool {
-        let isBehind = try history.trim(
+        try history.trim(
             upTo: old, oldestActiveRead: oldestActiveRead, maxBytes: maxBytes, atMost: 2 * loggedRows + 64,
             orBytes: 2 * (history.bytes - durable.bytes), in: writer)
+    }
+
+    /// Stores the change log's bounds if the batch has changed them.
+    func keepHistory(from durable: HistoryBounds) throws {
         if history != durable { try history.write(to: writer) }
-        return isBehind
     }
 
     /// Answers all callers that waited for the batch.

@@ -26,6 +26,8 @@ package struct CommitConfiguration: Sendable {
     /// Called on the writer's thread with the reason while the engine refuses commits, such as a full disk: once a
     /// minute for the same one. Called with nil once commits are kept again.
     package var onRefusal: @Sendable (StorageError?) -> Void = { _ in }
+    /// Called on the writer's thread, once, when rows that are to be removed can't be read. They stay, and commits go on.
+    package var onDamage: @Sendable (StorageError) -> Void = { _ in }
 
     package init() {}
 }

@@ -18,6 +18,7 @@ final class CommitWriter: @unchecked Sendable {
     private var sweptAt: Duration?
     private var answers = ExpirySweep(CompletionRecord.expiries)
     private var taskNames = ExpirySweep(OutboxKey.taskNameExpiries)
+    private var hasReportedDamage = false
     /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
     /// The longest sleep, because transactions expire and the log ages even if nothing is written.
@@ -116,9 +117,24 @@ final class CommitWriter: @unchecked Sendable {
         let configuration = pipeline.configuration
         let retention = configuration.historyRetention.components
         let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
-        isTrimBehind = try batch.trimHistory(
-            upTo: min(pipeline.now().microseconds - kept, oldestActiveRead), oldestActiveRead: oldestActiveRead,
-            maxBytes: configuration.maxHistoryBytes, from: history)
+        isTrimBehind = try removing {
+            try batch.trimHistory(
+                upTo: min(pipeline.now().microseconds - kept, oldestActiveRead), oldestActiveRead: oldestActiveRead,
+                maxBytes: configuration.maxHistoryBytes, from: history)
+        }
+        try batch.keepHistory(from: history)
+    }
+
+    /// Removes rows that are of no use any more. If they can't be read, they stay: no commit needs them, so that none
+    /// fails because of them.
+    ///
+    /// - Parameter body: returns whether there may be more. It changes nothing before it has read all that it needs.
+    private func removing(_ body: () throws -> Bool) throws -> Bool {
+        do { return try body() } catch let error as StorageError where error.kind == .damaged {
+            if !hasReportedDamage { pipeline.configuration.onDamage(error) }
+            hasReportedDamage = true
+            return false
+        }
     }
 
     /// Called when the batch is durable. Listeners are notified before callers are answered: a caller that has its answer
@@ -157,8 +173,8 @@ final class CommitWriter: @unchecked Sendable {
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
         let now = pipeline.now()
-        let areMoreAnswers = try answers.run(in: batch.writer, at: now, atMost: 2000)
-        let areMoreNames = try taskNames.run(in: batch.writer, at: now, atMost: 500)
+        let areMoreAnswers = try removing { try answers.run(in: batch.writer, at: now, atMost: 2000) }
+        let areMoreNames = try removing { try taskNames.run(in: batch.writer, at: now, atMost: 500) }
         // The next batch continues.
         if areMoreAnswers || areMoreNames { sweptAt = nil }
     }

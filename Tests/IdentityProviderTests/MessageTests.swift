@@ -3,12 +3,13 @@ import HTTPTypes
 import HostTesting
 @testable import IdentityProvider
 import MailTransfer
+import StorageEngine
 import StrictJSON
 import Synchronization
 import TestSupport
 import Testing
 @testable import TokenVerification
-import UserStore
+@testable import UserStore
 
 /// Mails and text messages, from the request to the user.
 @Suite(.endsHangs) struct MessageTests {
@@ -241,6 +242,24 @@ import UserStore
             #expect(step.leases.isEmpty)
             #expect(step.givenUp.count == 1)
             #expect(try await host.users.read { try $0.waitingMessages() } == 0)
+        }
+    }
+
+    @Test func aDamagedMessageIsDeletedAndTheOthersAreSent() async throws {
+        let clock = ManualClock.atIssue()
+        try await Self.queueing(clock) { host in
+            for email in ["ada@example.com", "bob@example.com"] {
+                _ = try await host.signUp(email, "old-secret")
+                _ = try await Self.askForReset(host, email)
+            }
+            let due = try await host.users.read { try $0.dueMessages(.mail, at: clock.wall(), limit: 9).map(\.subject) }
+            #expect(due.count == 2)
+            let damaged = try #require(due.first)
+            try host.pipeline.engine.write { try $0.put(.users, UserKeys.message(damaged), [200]) }
+            let step = try await host.toolkit.codes.queue.take(4)
+            #expect(step.damaged == 1)
+            #expect(step.leases.map(\.subject) == [due[1]])
+            #expect(try await host.users.read { try $0.waitingMessages() } == 1)
         }
     }
 

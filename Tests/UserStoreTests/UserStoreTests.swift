@@ -327,6 +327,29 @@ import Testing
         try engine.close()
     }
 
+    /// Any commit removes what was left to lie.
+    @Test(arguments: [UserKeys.stored(count: 1), [255]])
+    func aDamagedMessageThatWasLeftFailsNoCommit(count: [UInt8]) async throws {
+        let engine = MemoryEngine()
+        let subject = [UInt8](repeating: 1, count: 32)
+        try engine.write { storage in
+            try storage.put(.users, UserKeys.message(subject), [200])
+            try storage.put(.users, UserKeys.messageDue(subject, .text, at: Self.start - 3 * 86_400), [])
+            try storage.put(.users, UserKeys.waitingMessages, count)
+        }
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        try await users.commit { try $0.insert(Self.user("ada")) }
+        try await users.read { (users: UserSnapshot) throws in
+            #expect(try users.user("ada") != nil)
+            #expect(try users.message(subject) == nil)
+            #expect(try users.waitingMessages() == 0)
+        }
+        #expect(try problems(pipeline) == [])
+        await pipeline.shutdown()
+    }
+
     @Test func everyFieldOfAMessageSurvivesStoring() throws {
         let mail = MailContent(
             .verifyAndChangeEmail, to: "new@example.com", link: "https://x", email: "a@example.com",

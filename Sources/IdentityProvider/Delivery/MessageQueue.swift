@@ -30,7 +30,7 @@ struct MessageQueue: Sendable {
 
     /// Whether a message of this subject was queued within the last minute.
     func hasRecent(_ subject: MessageSubject, in reader: some UserReader, now: Int64) throws -> Bool {
-        guard let last = try reader.message(subject.hash) else { return false }
+        guard let last = try reader.readableMessage(subject.hash) else { return false }
         return last.createdAt / 1000 + Self.pauseOfSubject > now
     }
 
@@ -56,6 +56,8 @@ struct MessageQueue: Sendable {
         var leases: [Lease] = []
         /// Those that can't be sent in time.
         var givenUp: [OutgoingMessage] = []
+        /// The number of those that were deleted because they couldn't be read.
+        var damaged = 0
         /// Whether anything has changed.
         var isChange = false
         /// When the next message is due, in seconds since 1970; nil if there is none.
@@ -86,9 +88,10 @@ struct MessageQueue: Sendable {
     ) throws {
         var leased = 0
         for (subject, due) in try transaction.dueMessages(lane, at: time, limit: lookedAtOnce) {
-            guard var message = try transaction.message(subject), message.lane == lane, message.due == due else {
+            guard var message = try transaction.readableMessage(subject), message.lane == lane, message.due == due
+            else {
                 // Earlier versions had one lane.
-                try transaction.repairDue(subject, lane, at: due)
+                if try transaction.repairDue(subject, lane, at: due) { step.damaged += 1 }
                 step.isChange = true
                 continue
             }
@@ -126,7 +129,7 @@ struct MessageQueue: Sendable {
     /// - Throws: `DocumentError` if the store can't be changed: the message is attempted again when its lease ends.
     func finish(_ lease: Lease, _ outcome: TransferOutcome) async throws -> Sequel {
         try await users.commit { transaction in
-            guard var message = try transaction.message(lease.subject), message.id == lease.message.id else {
+            guard var message = try transaction.readableMessage(lease.subject), message.id == lease.message.id else {
                 return .replaced
             }
             switch outcome {

@@ -64,6 +64,11 @@ package final class MessageSender: Service {
                     continue
                 }
                 for message in step.givenUp { logGivenUp(message, "it was too late") }
+                if step.damaged > 0 {
+                    logger.error(
+                        "messages are deleted, because the store is damaged and they can't be read",
+                        metadata: ["messages": "\(step.damaged)"])
+                }
                 for lease in step.leases {
                     state.withLock { $0.running[lease.message.lane, default: 0] += 1 }
                     group.addTask {

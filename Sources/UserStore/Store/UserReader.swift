@@ -55,6 +55,11 @@ extension UserReader {
         try value(UserKeys.message(subject)).map { try OutgoingMessage(stored: $0) }
     }
 
+    /// Nil if there is none that can be read.
+    package func readableMessage(_ subject: [UInt8]) throws -> OutgoingMessage? {
+        do { return try message(subject) } catch is DecodingFailure { return nil }
+    }
+
     /// The subjects of the messages of a lane that are due at a time, and since when, the longest due first.
     package func dueMessages(
         _ lane: OutgoingMessage.Lane, at now: Int64, limit: Int
@@ -74,7 +79,8 @@ extension UserReader {
     package func waitingMessages() throws -> Int {
         guard let stored = try value(UserKeys.waitingMessages) else { return 0 }
         var reader = ByteReader(stored)
-        return Int(clamping: try reader.varint())
+        // A damaged number counts from the start again, since it only limits how many may wait.
+        return (try? reader.varint()).map { Int(clamping: $0) } ?? 0
     }
 
     /// - Parameter subject: an account or an address.

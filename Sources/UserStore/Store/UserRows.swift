@@ -44,13 +44,17 @@ final class UserRows: DataKind {
                 lower: [UserKeys.due(lane).rawValue],
                 upper: UserKeys.messageDue([], lane, at: now - Self.messagesKeptFor))
             try storage.scanKeys(.users, range, reverse: false) { key in
-                left.append(UserKeys.hash(in: key))
+                left.append(key)
                 return left.count < Self.sweptAtOnce
             }
         }
         guard !left.isEmpty else { return true }
         let transaction = UserTransaction(storage, now: self.now())
-        for subject in left { try transaction.deleteMessage(subject) }
+        for key in left {
+            // Also that of a message which can't be read.
+            try storage.delete(.users, key)
+            try transaction.deleteMessage(UserKeys.hash(in: key))
+        }
         for (key, value) in transaction.changes {
             if let value { try storage.put(.users, key, value) } else { try storage.delete(.users, key) }
         }

@@ -190,25 +190,41 @@ package final class UserTransaction: UserReader {
         try replaceMessage(with: message, subject)
     }
 
-    /// Replaces a row that says wrongly when a message is due.
-    package func repairDue(_ subject: [UInt8], _ lane: OutgoingMessage.Lane, at due: Int64) throws {
+    /// Replaces a row that says wrongly when a message is due. A message that can't be read is deleted.
+    ///
+    /// - Returns: whether the message is damaged.
+    @discardableResult
+    package func repairDue(_ subject: [UInt8], _ lane: OutgoingMessage.Lane, at due: Int64) throws -> Bool {
         remove(UserKeys.messageDue(subject, lane, at: due))
-        guard let message = try message(subject) else { return }
-        put(UserKeys.messageDue(subject, message.lane, at: message.due), [])
+        do {
+            guard let message = try message(subject) else { return false }
+            put(UserKeys.messageDue(subject, message.lane, at: message.due), [])
+            return false
+        } catch is DecodingFailure {
+            try deleteMessage(subject)
+            return true
+        }
     }
 
     package func deleteMessage(_ subject: [UInt8]) throws { try replaceMessage(with: nil, subject) }
 
     private func replaceMessage(with new: OutgoingMessage?, _ subject: [UInt8]) throws {
-        let old = try message(subject)
-        if let old { remove(UserKeys.messageDue(subject, old.lane, at: old.due)) }
+        let hadContent: Bool
+        do {
+            let old = try message(subject)
+            if let old { remove(UserKeys.messageDue(subject, old.lane, at: old.due)) }
+            hadContent = old?.content != nil
+        } catch is DecodingFailure {
+            // It was counted, most likely. The row that says when it is due is repaired at that time.
+            hadContent = true
+        }
         if let new {
             put(UserKeys.message(subject), new.stored)
             put(UserKeys.messageDue(subject, new.lane, at: new.due), [])
         } else {
             remove(UserKeys.message(subject))
         }
-        let change = (new?.content == nil ? 0 : 1) - (old?.content == nil ? 0 : 1)
+        let change = (new?.content == nil ? 0 : 1) - (hadContent ? 1 : 0)
         guard change != 0 else { return }
         let count = try waitingMessages() + change
         if count > 0 {

@@ -350,6 +350,16 @@ import Testing
         await pipeline.shutdown()
     }
 
+    @Test func noCommitFailsForExpiredRowsThatCannotBeRead() async throws {
+        let pipeline = try CommitPipeline(
+            engine: DamagedRemains(.users), now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        for uid in ["ada", "bob"] { try await users.commit { try $0.insert(Self.user(uid)) } }
+        #expect(try await users.read { try $0.user("bob") } != nil)
+        await pipeline.shutdown()
+    }
+
     @Test func everyFieldOfAMessageSurvivesStoring() throws {
         let mail = MailContent(
             .verifyAndChangeEmail, to: "new@example.com", link: "https://x", email: "a@example.com",

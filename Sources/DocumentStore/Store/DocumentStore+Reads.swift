@@ -8,7 +8,10 @@ extension DocumentStore {
         _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<DocumentsAnswer>
     ) {
-        if consistency == .strong, let found = parts.cache.find(paths), let answer = answer(found, paths, context) {
+        // A reader would decide on all of a client's documents again if it had to decide on one.
+        if consistency == .strong, context.policy == nil || paths.count == 1, let found = parts.cache.find(paths),
+            let answer = answer(found, paths, context)
+        {
             return completion(answer)
         }
         let read = GetRead(
@@ -32,12 +35,12 @@ extension DocumentStore {
     private static let maxCostAtOnce = 400
 
     /// What was found, if the policy decides on that without other documents, and soon enough for the calling thread.
+    ///
+    /// - Parameter paths: a single one if there is a policy.
     private func answer(
         _ found: DocumentCache.Found, _ paths: [DocumentPath], _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError>? {
         guard let policy = context.policy else { return answer(found, at: found.version, context) }
-        // A reader would decide on all again if it had to decide on one.
-        guard paths.count == 1 else { return nil }
         let unavailable = { (_: DocumentPath) throws(DocumentError) -> Document? in
             throw DocumentError(.unavailable, "it is read on another thread")
         }

@@ -179,6 +179,34 @@ import Testing
         #expect(decision.explanation.contains("more than 100 collections") == !isAllowed)
     }
 
+    /// Earlier versions stored deeper documents.
+    @Test(arguments: [
+        ("match /{p=**} { allow write: if resource.data.owner == 'ada'; }", 1500, true),
+        ("match /{p=**}/a/{b} { allow write: if b == 'b'; }", 1500, true),
+        ("match /{p=**} { match /a/{b} { allow write; } }", 101, true),
+        ("match /{p=**} { match /{q=**} { allow write: if false; } allow write: if false; }", 1500, false),
+    ])
+    func aDeeperDocumentCanBeDeleted(blocks: String, collections: Int, isAllowed: Bool) throws {
+        let path = Array(repeating: "a/b", count: collections).joined(separator: "/")
+        let document = try TestRules.document(path, ["owner": .string("ada")])
+        let rules = try Ruleset(TestRules.file(blocks))
+        func decide(_ method: RulesMethods, _ resource: Document?, maxCost: Int? = nil) throws -> RulesDecision {
+            let request = RulesRequest(
+                method, database: "(default)", path: path.split(separator: "/").map(String.init),
+                auth: TestRules.user(), time: TestRules.time, resource: resource, written: document)
+            return try rules.decide(request, TestRules.documents(), maxCost: maxCost)
+        }
+        let decision = try decide(.delete, document)
+        #expect(decision.isAllowed == isAllowed)
+        #expect(decision.explanation.contains("too long for the blocks within") == !isAllowed)
+        // Where less may be spent, it is decided again elsewhere.
+        if !isAllowed { #expect(try decide(.delete, document, maxCost: 1000).cost > 1000) }
+        // Only a document that exists, and only its deletion.
+        for other in [try decide(.delete, nil), try decide(.update, document), try decide(.get, document)] {
+            #expect(other.explanation.contains("more than 100 collections"))
+        }
+    }
+
     // MARK: Functions
 
     @Test(arguments: [

@@ -59,9 +59,14 @@ extension Ruleset {
         return request.fullPath.dropLast().map { .known($0) } + [.any, .known(query.collectionID), .one]
     }
 
+    /// The segments of the longest path that a document can be written at, from the root on.
+    private static let maxSegments = 3 + 2 * DocumentLimits.maxNestedCollections
+
     /// Whether a path leads through more collections than that of any document. What a `**` captures is made for each
     /// segment at which it may end, so that a path of some thousand segments would take tens of milliseconds.
     private static func isTooDeep(_ request: RulesRequest, _ facts: QueryFacts?) -> Bool {
+        // Earlier versions stored such documents. Each can be deleted.
+        if request.method == .delete, request.resource != nil { return false }
         // A query's path ends with its collection.
         let segments = request.path.count - (request.query == nil ? 0 : 1)
         let named = facts?.name.map { 2 * $0.path.nestedCollections } ?? 0
@@ -88,6 +93,18 @@ extension Ruleset {
                 break
             }
             let block = matches[index]
+            if path.count > Self.maxSegments, block.hasGlob, !block.children.isEmpty {
+                let cost = (path.count - place) * (path.count - place)
+                guard cost <= evaluator.work else {
+                    // The decision has cost more than it may.
+                    evaluator.work = -1
+                    exceeded = RulesDecision.Refusal(
+                        allow: nil, position: source.position(of: matches[index].range.start),
+                        reason: "the path is too long for the blocks within this one")
+                    break
+                }
+                evaluator.work -= cost
+            }
             for (end, captures) in fits(block, path, place, captures) {
                 if end == path.count {
                     for allow in block.allows where allows[allow].methods.contains(evaluator.request.method) {
@@ -151,7 +168,7 @@ extension Ruleset {
             return fit(block, path, start, captures).map { [(start + block.segments.count, $0)] } ?? []
         }
         var ways = [(end: start, captures: captures)]
-        for segment in block.segments {
+        for (offset, segment) in block.segments.enumerated() {
             var next: [(end: Int, captures: [RuleValue])] = []
             for way in ways {
                 let part = way.end < path.count ? path[way.end] : nil
@@ -163,9 +180,11 @@ extension Ruleset {
                 case (.glob, _):
                     // In version 1 at least one segment; what may stand for none doesn't count.
                     var missing = version == 1 ? 1 : 0
+                    // Without blocks within this one, what follows the glob must reach the end of the path.
+                    let only = block.children.isEmpty ? path.count - (block.segments.count - 1 - offset) : nil
                     for end in way.end...path.count {
                         if end > way.end, missing > 0 { if case .any = path[end - 1] {} else { missing -= 1 } }
-                        guard missing == 0 else { continue }
+                        guard missing == 0, only == nil || end == only else { continue }
                         next.append((end, way.captures + [Self.captured(path[way.end..<end])]))
                     }
                 default: break

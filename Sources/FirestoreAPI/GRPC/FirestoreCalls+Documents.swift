@@ -63,13 +63,14 @@ extension FirestoreCalls {
         }
         let path = try collection.document(request.documentID.isEmpty ? AutomaticID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
+        let mask = try MessageReader.fieldMask(request.hasMask ? request.mask : nil)
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
         try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let document = Document(
             path: path, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
-        return writer.document(document.masked(by: try MessageReader.fieldMask(request.hasMask ? request.mask : nil)))
+        return writer.document(document.masked(by: mask))
     }
 
     @Sendable func update(
@@ -80,11 +81,12 @@ extension FirestoreCalls {
         let operation: Write.Operation =
             request.hasUpdateMask ? .update(fields, mask: try MessageReader.mask(request.updateMask)) : .set(fields)
         let precondition = request.hasCurrentDocument ? try MessageReader.precondition(request.currentDocument) : nil
+        let mask = try MessageReader.fieldMask(request.hasMask ? request.mask : nil)
         let write = Write(path: path, operation: operation, precondition: precondition)
         try ClientCall.current?.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let document = await service.document(after: write, result, as: principal)
-        return writer.document(document.masked(by: try MessageReader.fieldMask(request.hasMask ? request.mask : nil)))
+        return writer.document(document.masked(by: mask))
     }
 
     @Sendable func delete(

@@ -23,7 +23,7 @@ extension DocumentREST {
                 default: throw member.unknown
                 }
             }
-            return (paths, mask, selector)
+            return (paths.withoutRepetitions, mask, selector)
         }
         return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
             let found = try await service.get(paths, consistency, as: principal)

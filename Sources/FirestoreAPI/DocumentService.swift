@@ -103,6 +103,16 @@ extension DocumentService {
     }
 }
 
+extension [DocumentPath] {
+    /// Each path once, in order: a name that a request repeats is answered once, as Firestore's reference of batch gets
+    /// says.
+    var withoutRepetitions: [DocumentPath] {
+        guard count > 1 else { return self }
+        var known: Set<DocumentPath> = []
+        return filter { known.insert($0).inserted }
+    }
+}
+
 extension Write {
     /// The fields that it sets by itself, as they are stored.
     fileprivate var writtenFields: [String: Value] {

@@ -218,6 +218,18 @@ struct DocumentRESTTests: RESTExchanges {
                 + "\"readTime\":\"\(Self.timeText)\"}]")
     }
 
+    @Test func batchGetAnswersANameThatIsRepeatedOnce() async throws {
+        let paths = [try Self.path("u/b"), try Self.path("u/a")]
+        let service = ScriptedDocuments([
+            .init(.get(paths, .strong), .documents([nil, try Self.document("u/a", [:])], readTime: Self.time))
+        ])
+        let names = ["u/b", "u/a", "u/b", "u/a"].map { "\"\(Self.name)/\($0)\"" }.joined(separator: ",")
+        let answer = try await exchange(.post, Self.root + ":batchGet", "{\"documents\":[\(names)]}", of: service)
+        #expect(
+            answer.body == "[{\"missing\":\"\(Self.name)/u/b\",\"readTime\":\"\(Self.timeText)\"},"
+                + "{\"found\":\(Self.json("u/a", "{}")),\"readTime\":\"\(Self.timeText)\"}]")
+    }
+
     @Test func aTransactionWhoseFirstReadFailsIsRolledBack() async throws {
         let refused = DocumentError(.permissionDenied, "no")
         let service = ScriptedDocuments([

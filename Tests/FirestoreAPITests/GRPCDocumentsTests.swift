@@ -44,4 +44,9 @@ import Testing
         #expect(found == [nil, nil])
         await store.shutdown()
     }
+
+    @Test func aNameThatIsRepeatedIsAnsweredOnce() throws {
+        let names = ["c/b", "c/a", "c/b", "c/x", "c/a"].map { "\(Self.database.documentsRoot)/\($0)" }
+        #expect(try calls.reader.paths(names).map(\.string) == ["c/b", "c/a", "c/x"])
+    }
 }

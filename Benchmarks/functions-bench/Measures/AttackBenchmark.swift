@@ -6,6 +6,8 @@ struct AttackBenchmark: Benchmark {
     static let name = "attacks"
     private static let products = 20_000
     private static let users = 200
+    private static let nullDocuments = 300
+    private static let heavyDocuments = 20
 
     var pace: Pace
 
@@ -30,10 +32,12 @@ struct AttackBenchmark: Benchmark {
                 (0..<Self.products).map { Documents.set("products/bulk\($0)", Documents.product($0)) })
             let large = String(repeating: "x", count: 1_000_000)
             try await documents.store([Documents.set("large/1", #""a":{"stringValue":"\#(large)"}"#)])
-            for number in 0..<3 {
+            for number in 0..<Self.nullDocuments {
                 try await documents.store([Documents.set("products/nulls\(number)", Self.nulls)])
             }
-            try await documents.store([Documents.set("products/heavy", Self.heavy)])
+            for number in 0..<Self.heavyDocuments {
+                try await documents.store([Documents.set("products/heavy\(number)", Self.heavy)])
+            }
             let users = try await host.signUp(Self.users)
             var section = Section(
                 "Honest users beside attackers, \(Self.products) products",
@@ -133,14 +137,15 @@ struct AttackBenchmark: Benchmark {
             + #"{"field":{"fieldPath":"stock"}}],"limit":1}}"#
     }
 
-    /// A field that takes 40 KB in the store, and twenty times as much as JSON.
+    /// A field that takes 40 KB in the store, and twenty times as much as JSON, with hardly any index entries.
     private static var nulls: String {
         let values = Array(repeating: #"{"nullValue":null}"#, count: 39_990).joined(separator: ",")
-        return #""a":{"arrayValue":{"values":[\#(values)]}}"#
+        let list = #"{"mapValue":{"fields":{"n":{"arrayValue":{"values":[\#(values)]}}}}}"#
+        return #""a":{"arrayValue":{"values":[\#(list)]}}"#
     }
 
     private static func batchGet(_ count: Int) -> String {
-        let names = (0..<count).map { #""\#(Documents.root)/products/nulls\#($0 % 3)""# }
+        let names = (0..<count).map { #""\#(Documents.root)/products/nulls\#($0)""# }
         return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }
 
@@ -151,12 +156,12 @@ struct AttackBenchmark: Benchmark {
     }
 
     private static var heavyGet: String {
-        let names = Array(repeating: #""\#(Documents.root)/products/heavy""#, count: 20)
+        let names = (0..<heavyDocuments).map { #""\#(Documents.root)/products/heavy\#($0)""# }
         return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }
 
     private static var maskedGet: String {
-        let names = Array(repeating: #""\#(Documents.root)/products/p1""#, count: 100)
+        let names = (0..<100).map { #""\#(Documents.root)/products/bulk\#($0)""# }
         let paths = (0..<50_000).map { #""a.f\#($0)""# }
         return
             #"{"documents":[\#(names.joined(separator: ","))],"mask":{"fieldPaths":[\#(paths.joined(separator: ","))]}}"#

@@ -82,9 +82,7 @@ extension FirestoreCalls {
         do throws(DocumentError) {
             if let resource = call.resource { try reader.check(database: resource) }
             try reader.check(database: request.database)
-            var paths: [DocumentPath] = []
-            for name in request.documents { paths.append(try reader.path(name)) }
-            return paths
+            return try reader.paths(request.documents)
         } catch {
             return nil
         }

@@ -10,8 +10,7 @@ extension FirestoreCalls {
         _ request: FSBatchGetDocumentsRequest, _ principal: Principal, _ results: GRPCResults
     ) async throws(DocumentError) {
         try reader.check(database: request.database)
-        var paths: [DocumentPath] = []
-        for name in request.documents { paths.append(try reader.path(name)) }
+        let paths = try reader.paths(request.documents)
         let mask = try MessageReader.fieldMask(request.hasMask ? request.mask : nil)
         let selector: Selector =
             switch request.consistencySelector {

@@ -61,6 +61,14 @@ struct MessageReader {
         return name.path
     }
 
+    /// The paths of documents that a request gets, each once.
+    func paths(_ names: [String]) throws(DocumentError) -> [DocumentPath] {
+        var paths: [DocumentPath] = []
+        paths.reserveCapacity(names.count)
+        for name in names { paths.append(try path(name)) }
+        return paths.withoutRepetitions
+    }
+
     /// The document above a collection; nil for the root.
     func parent(_ text: String) throws(DocumentError) -> DocumentPath? {
         if text == database.documentsRoot { return nil }

@@ -128,12 +128,16 @@ import Testing
         return users
     }
 
+    private static let nullDocuments = 30
+
     /// Documents that become twenty times as large as JSON.
     private static func storeNulls(_ host: RunningHost) async throws {
         let nulls = Array(repeating: #"{"nullValue":null}"#, count: 20_000).joined(separator: ",")
-        for number in 0..<3 {
+        // Within an element, they have no index entries.
+        let list = #"{"mapValue":{"fields":{"n":{"arrayValue":{"values":[\#(nulls)]}}}}}"#
+        for number in 0..<nullDocuments {
             let answer = try await Shopper.write(
-                host, "products/null\(number)", #"{"a":{"arrayValue":{"values":[\#(nulls)]}}}"#, Shopper.admin)
+                host, "products/null\(number)", #"{"a":{"arrayValue":{"values":[\#(list)]}}}"#, Shopper.admin)
             #expect(answer.status == 200)
         }
     }
@@ -153,7 +157,7 @@ import Testing
     }
 
     private static let batchGet: String = {
-        let names = (0..<30).map { #""\#(Shopper.root)/products/null\#($0 % 3)""# }
+        let names = (0..<nullDocuments).map { #""\#(Shopper.root)/products/null\#($0)""# }
         return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }()
 

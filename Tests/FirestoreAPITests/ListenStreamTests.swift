@@ -38,10 +38,10 @@ import Testing
         }
 
         /// What comes up to the first message for which `isLast` is true.
-        func next(until isLast: (ListenResponse) -> Bool) async -> [ListenResponse] {
+        func next(until isLast: (ListenResponse) -> Bool) async throws -> [ListenResponse] {
             var all: [ListenResponse] = []
             for await _ in signals {
-                all += stream.take()
+                all += try stream.take()
                 if all.contains(where: isLast) { break }
             }
             return all
@@ -58,16 +58,16 @@ import Testing
         try await followed.set("a/1")
         // Commits reach the listeners' thread only while there is another listener.
         try followed.add(1, "a")
-        let first = await followed.next { position($0) != nil }.compactMap(position).last
+        let first = try await followed.next { position($0) != nil }.compactMap(position).last
         followed.stream.refresh()
-        let unchanged = await followed.next { position($0) != nil }
+        let unchanged = try await followed.next { position($0) != nil }
         #expect(unchanged.count == 1)
         #expect(unchanged.compactMap(position).last == first)
         try await followed.set("b/1")
         var later: Timestamp?
         while later == nil || later == first {
             followed.stream.refresh()
-            later = await followed.next { position($0) != nil }.compactMap(position).last
+            later = try await followed.next { position($0) != nil }.compactMap(position).last
         }
         #expect(try #require(later) > #require(first))
         followed.stream.close()
@@ -94,9 +94,40 @@ import Testing
         try await followed.set("a/1")
         try followed.add(1, "a")
         try followed.add(1, "a")
-        let answers = await followed.next { position($0) != nil }
+        let answers = try await followed.next { position($0) != nil }
         let current = answers.count { if case .targets(.current, [1], _, _) = $0 { true } else { false } }
         #expect(current == 1)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    private struct Failing: AccessPolicy {
+        let code: StatusCode
+
+        func check(_ access: Access, in view: AccessView) throws { throw DocumentError(code, "failed") }
+    }
+
+    /// Clients give a target up for good that is removed with an error.
+    @Test(arguments: [(StatusCode.unavailable, true), (.permissionDenied, false), (.resourceExhausted, false)])
+    func whatMayPassEndsTheStreamAndNotATarget(code: StatusCode, endsStream: Bool) async throws {
+        let followed = try Followed(policy: Failing(code: code))
+        try followed.add(1, "a")
+        var (removed, end): (StatusCode?, StatusCode?)
+        do {
+            let messages = try await followed.next {
+                if case .targets(.remove, [1], _, _) = $0 { true } else { false }
+            }
+            for case .targets(.remove, [1], let cause, _) in messages { removed = cause?.code }
+        } catch {
+            end = (error as? DocumentError)?.code
+            let endpoint = ListenEndpoint(
+                followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 200, onNews: {})
+            let messages = endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) }
+            #expect(messages.map { $0.contains(#""status":"UNAVAILABLE""#) } == [true])
+            #expect(endpoint.take().messages.isEmpty)
+        }
+        #expect(end == (endsStream ? code : nil))
+        #expect(removed == (endsStream ? nil : code))
         followed.stream.close()
         await followed.store.shutdown()
     }
@@ -125,7 +156,7 @@ import Testing
         let followed = try Followed(policy: gate)
         try followed.add(1, "a")
         try followed.add(2, "b")
-        _ = await followed.next { position($0) != nil }
+        _ = try await followed.next { position($0) != nil }
         gate.shut()
         defer { gate.open() }
         followed.stream.decideAgain()
@@ -138,10 +169,10 @@ import Testing
             rounds += 1
             try await followed.set("b/\(rounds)", fields)
             _ = try await other.next()
-            #expect(followed.stream.take().isEmpty)
+            #expect(try followed.stream.take().isEmpty)
         }
         gate.open()
-        let messages = await followed.next { position($0) != nil }
+        let messages = try await followed.next { position($0) != nil }
         #expect(messages.count { if case .change = $0 { true } else { false } } == rounds)
         followed.stream.close()
         await followed.store.shutdown()

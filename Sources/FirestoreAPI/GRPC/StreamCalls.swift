@@ -139,7 +139,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     /// The next message; nil if there is none.
     ///
-    /// - Throws: `resourceExhausted` if there is too much.
+    /// - Throws: `resourceExhausted` if there is too much, or what ends the stream.
     private func nextMessage() throws(DocumentError) -> ListenResponse? {
         if let next = pending.withLock({ $0.messages.popLast() }) { return next }
         let (known, holder) = pending.withLock { pending in
@@ -147,7 +147,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             return (pending.held, pending.holder)
         }
         calls.answers?.release(known, of: holder)
-        guard let messages = stream.withLock({ $0 })?.take(), !messages.isEmpty else { return nil }
+        guard let messages = try stream.withLock({ $0 })?.take(), !messages.isEmpty else { return nil }
         let bytes = messages.reduce(0) { $0 + $1.weight }
         let held = bytes > ClientAnswer.leastBytes ? bytes : 0
         guard calls.answers?.take(held, for: holder) ?? true else {

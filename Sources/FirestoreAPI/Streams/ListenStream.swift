@@ -60,6 +60,18 @@ final class ListenStream: Sendable {
         /// Whether the client learns that nothing has changed, if so.
         var mustRefresh = false
         var isClosed = false
+        /// Why the stream ends.
+        var failure: DocumentError?
+
+        /// A target has failed. Clients drop a target for good if they are sent its error, but begin a stream again
+        /// that has ended: so an error that may pass ends the stream.
+        ///
+        /// - Returns: the error that the target is removed with; nil if the stream ends.
+        mutating func cause(_ error: DocumentError) -> DocumentError? {
+            guard error.code == .unavailable else { return error }
+            failure = failure ?? error
+            return nil
+        }
     }
 
     private let group: ListenerGroup
@@ -126,7 +138,8 @@ final class ListenStream: Sendable {
                 to: target.target, as: id, from: request.position, isCounted: request.isCounted, in: context())
         } catch {
             state.targets[id] = nil
-            state.answers.append(.targets(.remove, targets: [id], cause: error, position: nil))
+            guard let cause = state.cause(error) else { return }
+            state.answers.append(.targets(.remove, targets: [id], cause: cause, position: nil))
         }
     }
 
@@ -150,7 +163,7 @@ final class ListenStream: Sendable {
                 to: target.target, as: id, from: target.isResuming ? target.position : nil, in: context())
         } catch {
             state.targets[id] = nil
-            state.collected.removals.append((id, error))
+            if let cause = state.cause(error) { state.collected.removals.append((id, cause)) }
         }
     }
 
@@ -165,9 +178,11 @@ final class ListenStream: Sendable {
     /// Takes the next messages. For one caller at a time.
     ///
     /// - Returns: an empty list if there are none.
-    func take() -> [ListenResponse] {
-        state.withLock { state in
+    /// - Throws: what ends the stream.
+    func take() throws(DocumentError) -> [ListenResponse] {
+        try state.withLock { state throws(DocumentError) -> [ListenResponse] in
             while true {
+                if let failure = state.failure { throw failure }
                 // A target's first messages come after the answer to its request.
                 if !state.answers.isEmpty {
                     defer { state.answers = [] }
@@ -179,6 +194,7 @@ final class ListenStream: Sendable {
                 let position = group.position
                 let batch = group.take(of: behind.isEmpty ? nil : behind)
                 if let batch { collect(batch, &state) }
+                guard state.failure == nil else { continue }
                 if !behind.isEmpty {
                     if batch == nil { return [] }
                     // Once no target is behind, all are taken up to one time.
@@ -209,7 +225,7 @@ final class ListenStream: Sendable {
             case .failed(let error):
                 state.targets[id] = nil
                 state.collected.forget(id)
-                state.collected.removals.append((id, error))
+                if let cause = state.cause(error) { state.collected.removals.append((id, cause)) }
             case .event(.startOver):
                 // What can't continue begins again.
                 if target.isResuming { target.isReset = true }

@@ -67,7 +67,12 @@ final class ListenEndpoint: StreamEndpoint {
     func take() -> (messages: [[UInt8]], isLast: Bool) {
         let (known, isEnded) = ready.withLock { ($0.take(), $0.isEnded) }
         guard known.messages.isEmpty, !isEnded else { return known }
-        return (stream.take().map { StreamJSON.array(json.text($0)) }, false)
+        do throws(DocumentError) {
+            return (try stream.take().map { StreamJSON.array(json.text($0)) }, false)
+        } catch {
+            fail(error)
+            return ready.withLock { $0.take() }
+        }
     }
 
     func fail(_ error: DocumentError) {

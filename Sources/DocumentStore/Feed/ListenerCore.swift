@@ -40,11 +40,10 @@ final class ListenerCore: @unchecked Sendable {
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
         if let policy { try target.check(policy, parts.accessView(view), in: view, parts.listenerMeter(context)) }
-        let meter = parts.meter(context)
-        let first = try Self.first(&self.target, from: position, at: time, within: budget, meter, parts, view)
+        let first = try Self.first(&self.target, from: position, at: time, within: budget, context, parts, view)
         self.first = [first]
         if isCounted, position != nil {
-            // A meter of its own: what was read of the log must not leave too little for the count.
+            // A meter of its own: what was read of the log must not leave too little.
             let count = try self.target.count(
                 in: view, parts.meter(context), maxBytes: parts.configuration.maxReadBytes)
             self.first.append(.count(count, at: time))
@@ -61,16 +60,25 @@ final class ListenerCore: @unchecked Sendable {
 
     private static func first(
         _ target: inout ListenerTarget, from position: Timestamp?, at time: Timestamp, within budget: ReadBudget,
-        _ meter: QueryMeter, _ parts: DocumentParts, _ view: DocumentView
+        _ context: OperationContext, _ parts: DocumentParts, _ view: DocumentView
     ) throws -> ListenEvent {
+        let meter = parts.meter(context)
         guard let position else { return .initial(try target.begin(in: view, within: budget, meter), at: time) }
         let version = time.microseconds
         let since = position.microseconds
         try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
         if case .window(var earlier) = target {
             let past = ReadState(view, of: version, at: since, PastLookup(parts, [])).view
-            earlier.fill(try earlier.source().run(in: past, within: budget, meter: meter))
-            _ = try target.begin(in: view, within: budget, meter)
+            do {
+                earlier.fill(try earlier.source().run(in: past, within: budget, meter: meter))
+            } catch let error as DocumentError where error.code == .resourceExhausted {
+                // The result of now may cost less.
+                throw DocumentError(
+                    .failedPrecondition,
+                    "to find the result at \(position) takes more than a read may, since much has changed; start over")
+            }
+            // A meter of its own, as below.
+            _ = try target.begin(in: view, within: budget, parts.meter(context))
             guard case .window(let now) = target else { throw DocumentError(.internal, "a window is none") }
             let changes = try QueryWindow.difference(
                 from: Array(earlier.visible), to: Array(now.visible), of: now.query

@@ -405,6 +405,34 @@ struct ListenerBoundsTests {
         await store.shutdown()
     }
 
+    /// What was changed since may be much more than the result.
+    @Test(arguments: [nil, 2] as [Int?]) func aClientThatWasLongAwayStartsOver(limit: Int?) async throws {
+        var configuration = TestStore.configuration
+        configuration.clientQueryLimits.documents = 20
+        configuration.clientQueryLimits.entries = 20
+        try await withStore(configuration: configuration) { test in
+            var query = Query(collectionID: "c")
+            query.limit = limit
+            let client = OperationContext(owner: 1, policy: Everything())
+            for name in ["c/a", "c/b", "c/d"] { try await test.set(name, [:]) }
+            let early = try await test.set("c/a", ["n": .integer(0)]).commitTime
+            for n in 1...10 { try await test.set("c/a", ["n": .integer(Int64(n))]) }
+            let late = try test.store.listen(to: .query(query), from: early, in: client)
+            guard case .changes(let changes, _)? = try await late.next() else {
+                throw DocumentError(.unknown, "it doesn't continue")
+            }
+            #expect(changes.map(\.document.path.id) == ["a"])
+            for n in 11...40 { try await test.set("c/a", ["n": .integer(Int64(n))]) }
+            let tooLate = try test.store.listen(to: .query(query), from: early, in: client)
+            guard case .startOver? = try await tooLate.next() else { throw DocumentError(.unknown, "it has failed") }
+            let again = try test.store.listen(to: .query(query), in: client)
+            guard case .initial(let documents, _)? = try await again.next() else {
+                throw DocumentError(.unknown, "it doesn't begin")
+            }
+            #expect(documents.map(\.path.id) == (limit == nil ? ["a", "b", "d"] : ["a", "b"]))
+        }
+    }
+
     /// As many listeners as a client may have, on documents with costly rules.
     @Test func aClientWhoseListenersKeepTheThreadStartsOver() async throws {
         struct Slow: AccessPolicy {

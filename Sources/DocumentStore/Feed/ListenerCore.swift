@@ -40,7 +40,13 @@ final class ListenerCore: @unchecked Sendable {
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
         if let policy { try target.check(policy, parts.accessView(view), in: view, parts.listenerMeter(context)) }
-        let first = try Self.first(&self.target, from: position, at: time, within: budget, context, parts, view)
+        let first: ListenEvent
+        do {
+            first = try Self.first(&self.target, from: position, at: time, within: budget, context, parts, view)
+        } catch let error where position != nil && DocumentError(from: error).code == .dataLoss {
+            // The log may be damaged where the documents aren't.
+            throw DocumentError(.failedPrecondition, "\(DocumentError(from: error).message); start over")
+        }
         self.first = [first]
         if isCounted, position != nil {
             // A meter of its own: what was read of the log must not leave too little.

@@ -266,10 +266,12 @@ final class ListenerThread: @unchecked Sendable {
         hub.advance(to: version)
     }
 
-    /// If the log no longer reaches back far enough, starting over helps.
+    /// If the log no longer reaches back far enough, or is damaged, starting over helps. If a document is damaged, that
+    /// fails.
     private func end(_ id: UInt64, after error: any Error) {
         let error = DocumentError(from: error)
-        end(id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))
+        let mayStartOver = error.code == .failedPrecondition || error.code == .dataLoss
+        end(id, mayStartOver ? .startOver(error.message) : .failed(error))
     }
 
     private func end(_ id: UInt64, _ end: ListenerQueue.End) {

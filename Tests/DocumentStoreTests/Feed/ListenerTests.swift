@@ -1,6 +1,7 @@
 @testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Testing
@@ -135,6 +136,30 @@ struct ListenerTests {
             let list = try test.store.listen(to: .query(Query(collectionID: "a")), in: context)
             #expect(await refusal { _ = try await list.next() }?.code == .permissionDenied)
             #expect(test.store.listeners.figures.listeners == 0)
+        }
+    }
+
+    @Test(arguments: [nil, 2] as [Int?]) func aListenerStartsOverIfTheLogIsDamaged(limit: Int?) async throws {
+        try await withStore { test in
+            var query = Query(collectionID: "c")
+            query.limit = limit
+            try await test.set("c/a", [:])
+            let position = try await test.set("c/b", [:]).commitTime
+            try await test.set("c/a", ["n": .integer(1)])
+            try test.store.engine.write { writer in
+                var keys: [[UInt8]] = []
+                try writer.scanKeys(.changes, ChangeLog.range(after: position.microseconds), reverse: false) { key in
+                    keys.append(key)
+                    return true
+                }
+                for key in keys { try writer.put(.changes, key, [0xFF]) }
+            }
+            let listener = try test.store.listen(to: .query(query), from: position)
+            guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+            #expect(reason.contains("damaged"))
+            let again = try test.store.listen(to: .query(query))
+            guard case .initial(let documents, _)? = try await again.next() else { throw DocumentError(.unknown, "") }
+            #expect(documents.map(\.path.id) == ["a", "b"])
         }
     }
 

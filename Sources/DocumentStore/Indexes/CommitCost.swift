@@ -99,10 +99,15 @@ struct CommitCost {
     }
 
     /// Refuses a client's commit that costs too much.
-    static func check(_ cost: Int, _ limit: Int) throws(DocumentError) {
+    ///
+    /// - Parameter code: by default one after which SDKs give the commit up. With RESOURCE_EXHAUSTED they send it again
+    ///   and again, and no write behind it.
+    static func check(
+        _ cost: Int, _ limit: Int, refusing code: StatusCode = .invalidArgument
+    ) throws(DocumentError) {
         guard cost > limit else { return }
         throw DocumentError(
-            .resourceExhausted,
+            code,
             "a client's commit may change \(limit) documents and index entries, the limit, and this one changes about "
                 + "\(cost); commit fewer at a time")
     }

@@ -139,7 +139,9 @@ struct ClientBatchCheck: DocumentRead {
                 continue
             }
             do throws(DocumentError) {
-                try CommitCost.check(cost, store.configuration.maxClientCommitCost)
+                // Sent by itself, such a write may succeed.
+                try CommitCost.check(
+                    cost, store.configuration.maxClientCommitCost, refusing: .resourceExhausted)
                 if bytes >= store.pipeline.configuration.maxBatchBytes { throw BatchWrite.batchIsFull }
             } catch {
                 refusalOfAll = error

@@ -64,7 +64,9 @@ struct BatchWrite: CommitJob {
             let decision: CommitDecision?
             do throws(DocumentError) {
                 decision = try decisions[number]?.get()
-                try CommitCost.check(cost, store.configuration.maxClientCommitCost)
+                // Sent by itself, such a write may succeed.
+                try CommitCost.check(
+                    cost, store.configuration.maxClientCommitCost, refusing: .resourceExhausted)
             } catch {
                 results.append(.failure(error))
                 continue

@@ -26,8 +26,7 @@ struct RepeatedWork {
     /// Why the commit is refused; nil within the limit.
     var refusal: DocumentError? {
         guard left < 0 else { return nil }
-        return DocumentError(
-            .resourceExhausted,
+        return DocumentError.invalidArgument(
             "a commit may handle \(limit) bytes of documents and arrays again that it has already changed, the limit; "
                 + "write each document once, with one transform for each array")
     }

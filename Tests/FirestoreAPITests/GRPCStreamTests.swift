@@ -134,6 +134,15 @@ import Testing
     private let message = ByteBuffer.framed(
         FSGetDocumentRequest.with { $0.name = String(repeating: "x", count: 100_000) })
 
+    @Test func aMessageThatIsTooLargeIsInvalid() throws {
+        let call = try Call("Commit")
+        var start = ByteBuffer(integer: UInt8(0))
+        start.writeInteger(UInt32(12 << 20))
+        try call.channel.writeInbound(data(start))
+        #expect(try sent(call.channel).first == "status 3")
+        _ = try? call.channel.finish()
+    }
+
     @Test(arguments: [false, true]) func aRequestThatIsNotEndedIsLetGo(hasMessage: Bool) throws {
         let call = try Call("GetDocument")
         if hasMessage {

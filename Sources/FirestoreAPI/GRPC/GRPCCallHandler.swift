@@ -91,9 +91,9 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                 case .compressed:
                     fail(DocumentError(.unimplemented, "compressed messages aren't supported; send identity"))
                 case .tooLarge(let bytes):
+                    // Not RESOURCE_EXHAUSTED, after which SDKs send a write again and again, and no other behind it.
                     fail(
-                        DocumentError(
-                            .resourceExhausted,
+                        .invalidArgument(
                             "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }

@@ -44,6 +44,8 @@ package struct DocumentREST: HTTPResponder {
 
     /// Firestore's own limit on the size of a request.
     package static let maxRequestBytes = 10 * 1024 * 1024
+    /// The web SDK sends several messages at once, as a form in which most characters take three bytes.
+    private static let maxFormFactor = 3
 
     /// - Parameters:
     ///   - rules: what clients may do; can be replaced in development.
@@ -97,7 +99,7 @@ package struct DocumentREST: HTTPResponder {
     private func respond(_ request: Request, _ call: ClientCall, on channel: any Channel) async -> Response {
         if let webChannel, request.uri.path.hasPrefix(WebChannelRequest.prefix) {
             return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
-                try await body(request)
+                try await body(request, upTo: Self.maxFormFactor * maxBodyBytes)
             } requester: { authorization, appCheck async throws(DocumentError) in
                 try await principals.requester(authorization, appCheck: appCheck)
             }
@@ -175,11 +177,13 @@ package struct DocumentREST: HTTPResponder {
         }
     }
 
-    func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
+    /// - Parameter limit: its size; nil for that of a request.
+    func body(_ request: Request, upTo limit: Int? = nil) async throws(DocumentError) -> ByteBuffer {
+        let limit = limit ?? maxBodyBytes
         do {
-            return try await request.body.collect(upTo: maxBodyBytes)
+            return try await request.body.collect(upTo: limit)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .invalidArgument("the request body is larger than the limit of \(maxBodyBytes) bytes")
+            throw .invalidArgument("the request body is larger than the limit of \(limit) bytes")
         } catch {
             throw DocumentError(.cancelled, "the request body was not received")
         }

@@ -241,7 +241,8 @@ final class WriteCall: GRPCMethod {
                             return call.answer.end()
                         }
                     }
-                    call.answer.end()
+                    guard let refusal = waiting.refusal else { return call.answer.end() }
+                    call.answer.end(refusal, closes: true)
                 } catch {
                     call.answer.end(error, closes: true)
                 }
@@ -268,10 +269,12 @@ final class WriteCall: GRPCMethod {
     }
 
     func receive(_ message: ByteBuffer) {
+        guard waiting.refusal == nil else { return }
         do throws(DocumentError) {
             try waiting.add(message.readableBytes)
         } catch {
-            return fail(error)
+            waiting.refuse(error)
+            return messages.finish()
         }
         messages.yield(message)
     }

@@ -25,6 +25,7 @@ final class WaitingWrites: Sendable {
         var count = 0
         var bytes = 0
         var held: HeldMemory?
+        var refusal: DocumentError?
     }
 
     private let limits: ClientLimits.Write
@@ -45,6 +46,12 @@ final class WaitingWrites: Sendable {
     }
 
     deinit { state.withLock { $0.held?.release() } }
+
+    /// Why the stream ends once what waits is done; nil if it goes on. Otherwise a client with more at once than may
+    /// wait would send all of it again, and never get any further.
+    var refusal: DocumentError? { state.withLock { $0.refusal } }
+
+    func refuse(_ error: DocumentError) { state.withLock { $0.refusal = $0.refusal ?? error } }
 
     /// - Throws: `resourceExhausted` if too much waits.
     func add(_ size: Int) throws(DocumentError) {

@@ -120,6 +120,7 @@ final class WriteEndpoint: StreamEndpoint {
                     return
                 }
             }
+            if let self, let refusal = self.waiting.refusal { self.fail(refusal) }
         }
     }
 
@@ -158,11 +159,12 @@ final class WriteEndpoint: StreamEndpoint {
     }
 
     func receive(_ text: [UInt8]) {
-        guard !state.withLock({ $0.ready.isEnded }) else { return }
+        guard !state.withLock({ $0.ready.isEnded }), waiting.refusal == nil else { return }
         do throws(DocumentError) {
             try waiting.add(text.count)
         } catch {
-            return fail(error)
+            waiting.refuse(error)
+            return requests.finish()
         }
         requests.yield(text)
     }

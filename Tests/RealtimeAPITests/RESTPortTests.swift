@@ -323,6 +323,17 @@ import Testing
         }
     }
 
+    @Test func streamsThatAreRefusedDoNotCount() async throws {
+        try await TestPort.run(rules: Self.rules) { port in
+            let client = try await port.client()
+            for _ in 0..<2 {
+                let refused = try await client.ask("GET", "/secret.json", ["Accept: text/event-stream"])
+                #expect(refused.status == 401)
+                #expect(await port.metricsText().contains("\nfunctions_database_listens 0\n"))
+            }
+        }
+    }
+
     @Test func streamsThatFailEndWithoutAnEvent() async throws {
         try await TestPort.run { port in
             let stream = try await stream(port, "/a.json")

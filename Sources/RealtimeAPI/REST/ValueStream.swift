@@ -68,6 +68,8 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
         switch (state, event) {
         case (.starting, .ended(let error)):
             state = .ended
+            // It holds this stream, which nothing else ends any more.
+            listening = nil
             connection.refuse(RESTRefusal(error))
         case (.starting, .began(let start)):
             state = .open

@@ -58,6 +58,39 @@ import TextFormats
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    /// The session and its socket would hold each other forever.
+    @Test func aSessionThatHasSwitchedIsForgottenWithItsSocket() throws {
+        let channel = EmbeddedChannel()
+        let parts = RealtimeParts(
+            service: InMemoryService(),
+            credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: parts)
+        let ended = WeakSession(try switchedSession(on: channel, loop))
+        #expect(!ended.isForgotten)
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .minutes(10))
+        #expect(ended.isForgotten)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A session that has gone over to the channel's WebSocket.
+    private func switchedSession(on channel: EmbeddedChannel, _ loop: RealtimeLoop) throws -> PollSession {
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), SlowDatabase(), .init(host: "h"), address: 1, loop: loop)
+        let session = PollSession(connection, callback: "1", password: "P", address: 1)
+        session.start { _ in }
+        let offered = OfferedSocket()
+        let socket = WebSocketHandler(channel, to: offered, on: connection.queue, address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        #expect(offered.offer(WebSocketTransport(socket, channel), to: session) == true)
+        offered.receive(.switchTransport, bytes: 0)
+        poll(session, 0, #"{"t":"c","d":{"t":"n","d":{}}}"#)
+        channel.embeddedEventLoop.run()
+        return session
+    }
+
     /// The value would be lost: one part of it is with the poll, and the rest without a beginning.
     @Test func aValueThatIsBeingSentGoesToTheWebSocketWhole() throws {
         let channel = EmbeddedChannel()
@@ -103,6 +136,14 @@ import TextFormats
             ])
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
+}
+
+private final class WeakSession {
+    private weak var session: PollSession?
+
+    init(_ session: PollSession) { self.session = session }
+
+    var isForgotten: Bool { session == nil }
 }
 
 /// A value whose pieces a test gives.

@@ -282,8 +282,9 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     }
 
     func socketClosed() {
-        if isSwitched { return connection.finish() }
+        // Its handler holds this session.
         socket = nil
+        if isSwitched { return connection.finish() }
         early = []
         earlyBytes = 0
         polling.withdrawUpgrade()

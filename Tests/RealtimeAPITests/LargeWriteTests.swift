@@ -86,6 +86,18 @@ import Testing
         }
     }
 
+    @Test func manyNullsDelete() async throws {
+        try await run { port in
+            let client = try await port.client()
+            let nulls = "[" + (0..<25_000).map { _ in "null" }.joined(separator: ",") + "]"
+            #expect(try await client.ask("PUT", "/a.json?ns=n", body: "1").status == 200)
+            let put = try await client.ask("PUT", "/a.json?ns=n", body: nulls)
+            #expect(put.status == 200)
+            #expect(put.body == "null")
+            #expect(try await client.ask("GET", "/a.json?ns=n").body == "null")
+        }
+    }
+
     @Test func aLargeTextThatIsNoValueIsRefusedAsASmallOne() async throws {
         try await run { port in
             let client = try await port.client()

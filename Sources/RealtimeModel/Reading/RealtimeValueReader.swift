@@ -23,7 +23,8 @@ struct RealtimeValueReader: RealtimeTokenReader {
 
     mutating func writeValue() throws(RealtimeError) -> RealtimeWriteValue {
         let node = try value()
-        return RealtimeWriteValue(node, serverValues: serverValues, nodeCount: nodeCount)
+        // However many nulls the text has, it deletes one node.
+        return RealtimeWriteValue(node, serverValues: serverValues, nodeCount: node == nil ? 1 : nodeCount)
     }
 
     /// Reads the value of a write to a priority: null, a number, a string, or a server value.

@@ -12,7 +12,7 @@ package struct RealtimeWriteValue: Sendable {
     /// The value, with 0 in each place of a server value. Nil deletes.
     private var node: RealtimeNode?
     package private(set) var serverValues: [Place]
-    /// How many nodes the text had, about.
+    /// How many nodes the text had, about; 1 if it deletes.
     package private(set) var nodeCount: Int
     /// A large value, which isn't in memory; it has no server values.
     package let staged: StagedValue?

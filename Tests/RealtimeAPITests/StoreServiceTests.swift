@@ -788,6 +788,33 @@ import Testing
         await host.close()
     }
 
+    /// A mobile client that comes back is sent what it lacks, and not all that it has.
+    @Test(.endsHangs) func largeRangesWaitInAFileForTheirClient() async throws {
+        let host = try Host()
+        let text = String(repeating: "x", count: 600_000)
+        try await host.set("large", #"{"a":1,"b":"\#(text)"}"#)
+        let compound = try #require(
+            RealtimeCompoundHash(hashes: ["other", ""], paths: [try RealtimeTarget("a")]))
+        let events = Events()
+        let listen = RealtimeListen(
+            try RealtimePath("large"), known: RealtimeListen.Known(hash: "other", compound: compound), form: .export,
+            countsUnits: true)
+        let listening = try host.database().listen(
+            listen, as: .admin, for: RealtimeClient(address: 1), to: events)
+        guard case .began(let start)? = await events.next(), case .ranges(.stream(let stream, let units?)) = start.data
+        else {
+            Issue.record("the ranges don't wait in a file")
+            return
+        }
+        let expected = #"[{"e":"a","m":{"a":1}},{"s":"a","m":{"b":"\#(text)"}}]"#
+        var received = ""
+        while let piece = try await Self.next(stream) { received += String(decoding: piece, as: UTF8.self) }
+        #expect(received == expected)
+        #expect(units == expected.utf16.count)
+        listening.cancel()
+        await host.close()
+    }
+
     private static func next(_ stream: any RealtimeContentStream) async throws -> [UInt8]? {
         try await withCheckedContinuation { continuation in stream.next { continuation.resume(returning: $0) } }.get()
     }

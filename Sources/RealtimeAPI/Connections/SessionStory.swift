@@ -78,7 +78,7 @@ extension RealtimeListenStart.Data {
         case .unchanged: "ok, the client has it already"
         case .value(.bytes(let bytes)): "ok, \(bytes.count) bytes"
         case .value(.stream): "ok, a large value"
-        case .ranges(let ranges): "ok, \(ranges.count) parts differ from what the client has"
+        case .ranges: "ok, the parts that differ from what the client has"
         }
     }
 }

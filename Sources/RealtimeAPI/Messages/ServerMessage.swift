@@ -1,4 +1,3 @@
-import RealtimeHashing
 import RealtimeModel
 import StrictJSON
 
@@ -86,24 +85,20 @@ enum ServerMessage {
     // MARK: Pushes
 
     /// The bytes before and after the value that a listen begins with.
-    static func dataEnvelope(_ listen: ListenKey) -> (before: [UInt8], after: [UInt8]) {
+    static func dataEnvelope(_ listen: ListenKey) -> (before: [UInt8], after: [UInt8]) { envelope("d", listen) }
+
+    /// The bytes before and after the ranges that differ from what a client has.
+    static func rangesEnvelope(_ listen: ListenKey) -> (before: [UInt8], after: [UInt8]) { envelope("rm", listen) }
+
+    private static func envelope(_ action: StaticString, _ listen: ListenKey) -> (before: [UInt8], after: [UInt8]) {
         let before = write { writer in
-            writer.raw(#"{"t":"d","d":{"a":"d","b":{"p":"#)
+            writer.raw(#"{"t":"d","d":{"a":""#)
+            writer.raw(action)
+            writer.raw(#"","b":{"p":"#)
             writer.string(listen.path.string)
             writer.raw(#","d":"#)
         }
         return (before, write { end(&$0, tag: listen.tag) })
-    }
-
-    /// The ranges that differ from what a client has.
-    static func ranges(_ ranges: [RealtimeRange], _ listen: ListenKey) -> [UInt8] {
-        write { writer in
-            writer.raw(#"{"t":"d","d":{"a":"rm","b":{"p":"#)
-            writer.string(listen.path.string)
-            writer.raw(#","d":"#)
-            writer.realtime(ranges)
-            end(&writer, tag: listen.tag)
-        }
     }
 
     /// A listen is revoked.

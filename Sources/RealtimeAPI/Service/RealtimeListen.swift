@@ -54,8 +54,8 @@ package struct RealtimeListenStart: Sendable {
         /// The client has it already.
         case unchanged
         case value(RealtimeContent)
-        /// The ranges that differ from the client's compound hash.
-        case ranges([RealtimeRange])
+        /// The ranges that differ from the client's compound hash, as a list in JSON.
+        case ranges(RealtimeContent)
     }
 
     package var data: Data

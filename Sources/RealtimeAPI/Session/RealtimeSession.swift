@@ -378,7 +378,9 @@ struct RealtimeSession {
     private func data(_ data: RealtimeListenStart.Data, _ key: ListenKey) -> [Action] {
         switch data {
         case .unchanged: return []
-        case .ranges(let ranges): return [.send(ServerMessage.ranges(ranges, key))]
+        case .ranges(let content):
+            let (before, after) = ServerMessage.rangesEnvelope(key)
+            return [.sendValue(of: nil, before: before, content, after: after)]
         case .value(let content):
             let (before, after) = ServerMessage.dataEnvelope(key)
             return [.sendValue(of: nil, before: before, content, after: after)]

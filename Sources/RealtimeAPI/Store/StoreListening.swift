@@ -2,6 +2,7 @@ import DocumentModel
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import StrictJSON
 import Synchronization
 
 /// A listen on the store's tree.
@@ -104,6 +105,7 @@ final class StoreListening: RealtimeListening {
         let error = database.missingIndex(listen.query, listen.path, state)
         if listen.requiresIndex, let error { return .failure(error) }
         let isIndexed = error == nil
+        let holder = database.holder(principal, client)
         if let known = self.state.withLock({ $0.known.take() }) {
             if try state.hash(at: listen.path, matching: listen.query) == known.hash {
                 return .success(RealtimeListenStart(.unchanged, isIndexed: isIndexed))
@@ -112,10 +114,14 @@ final class StoreListening: RealtimeListening {
                 let ranges = try state.ranges(at: listen.path, matching: listen.query, differingFrom: compound),
                 !ranges.isEmpty
             {
-                return .success(RealtimeListenStart(.ranges(ranges), isIndexed: isIndexed))
+                var writer = JSONWriter(capacity: 1024)
+                writer.realtime(ranges)
+                let content = try database.shared.spool.collect(for: holder, until: cancellation) { receive in
+                    try receive(writer.bytes)
+                }
+                return .success(RealtimeListenStart(.ranges(content), isIndexed: isIndexed))
             }
         }
-        let holder = database.holder(principal, client)
         let content = try database.shared.spool.collect(for: holder, until: cancellation) { receive in
             try state.writeJSON(at: listen.path, matching: listen.query, as: listen.form) { piece in
                 count.add(piece.count, ordering: .relaxed)

@@ -81,9 +81,8 @@ extension RealtimeSnapshot {
         return try leaf(at: target).map { RealtimeNode($0) }.hash
     }
 
-    /// What the ranges that are sent to a client may take: they are held in memory and sent as one message. A value is read
-    /// as the client takes it.
-    private static let maxRangeBytes = 256 * 1024
+    /// What the ranges that are sent to a client may take: their nodes are held in memory until all are compared.
+    private static let maxRangeBytes = 2 * 1024 * 1024
 
     /// The ranges in which a node differs from a client's compound hash; nil if the client needs all data, or if they are
     /// large.

@@ -156,7 +156,9 @@ final class InMemoryDatabase: RealtimeDatabase {
         if let known = listen.known {
             if known.hash == node.hash { return .unchanged }
             if let compound = known.compound, let ranges = node.ranges(differingFrom: compound) {
-                return .ranges(ranges)
+                var writer = JSONWriter()
+                writer.realtime(ranges)
+                return .ranges(content(writer.bytes, listen.countsUnits))
             }
         }
         var writer = JSONWriter()

@@ -74,6 +74,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func whatIsNotHTTPIsRefused(isFirst: Bool) async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            if !isFirst { #expect(try await client.ask("GET", "/a.json").status == 200) }
+            try await client.send("?\r\n\r\n")
+            let answer = try await client.answer()
+            #expect(answer.status == 400)
+            #expect(answer.body == "{\n  \"error\" : \"The request is not valid HTTP.\"\n}\n")
+            try await client.waitForEnd()
+        }
+    }
+
     @Test func preflightsAllowWhatIsAsked() async throws {
         try await TestPort.run { port in
             let answer = try await port.client().ask(

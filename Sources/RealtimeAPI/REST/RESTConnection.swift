@@ -142,7 +142,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError, case .idle = state, !isClosing else { return context.close(promise: nil) }
-        keepsAlive = false
+        // The head is that of the request before, which has been answered.
+        (head, hasSentHead, keepsAlive) = (nil, false, false)
         refuse(RESTRefusal(400, "The request is not valid HTTP."))
     }
 

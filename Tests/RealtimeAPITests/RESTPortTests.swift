@@ -1,9 +1,11 @@
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 @testable import RealtimeAPI
 import RealtimeModel
 import Sharing
 import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -332,6 +334,26 @@ import Testing
             #expect(upload.body == #"{"status":"ok"}"#)
             #expect(try await event(stream) == "cancel\ndata: null")
             #expect(try await self.stream(port, "/a.json").answer().status == 401)
+        }
+    }
+
+    /// Compiling a large file takes long, for which the loop's other connections would wait.
+    @Test func rulesAreTakenOverBesideTheLoops() async throws {
+        let wasOnLoop = Mutex<[Bool]>([])
+        let rules = InMemoryRules(
+            mayRead: { _, _, _ in
+                let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
+                wasOnLoop.withLock { $0.append(isOnLoop) }
+                return true
+            }, mayWrite: { _, _, _, _ in true }, isIndexed: { _, _ in true })
+        try await TestPort.run(rules: rules) { port in
+            let stream = try await stream(port, "/a.json")
+            #expect(try await event(stream).hasPrefix("put"))
+            wasOnLoop.withLock { $0 = [] }
+            let upload = try await port.client().ask(
+                "PUT", "/.settings/rules.json", ["Authorization: Bearer owner"], body: "{}")
+            #expect(upload.body == #"{"status":"ok"}"#)
+            #expect(wasOnLoop.withLock { $0 } == [false])
         }
     }
 

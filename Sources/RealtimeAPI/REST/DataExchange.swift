@@ -335,7 +335,11 @@ final class DataExchange: EventStreamOwner {
         case ("rules", .put):
             let source = try smallBody()
             guard !source.isEmpty else { throw RESTRefusal(400, "Error: No data supplied.") }
-            database.setRules(source, isDryRun: request.isDryRun, settingCompletion(headers))
+            let (isDryRun, completion) = (request.isDryRun, settingCompletion(headers))
+            // Compiling a large file takes up to a second, for which the loop's other connections would wait.
+            parts.longWork.add(of: connection.client.address) {
+                database.setRules(source, isDryRun: isDryRun, completion)
+            }
         case ("profile", .get):
             guard request.isStream else {
                 throw RESTRefusal(400, "The profile is a stream: send Accept: text/event-stream.")

@@ -83,6 +83,28 @@ struct RemovalTests {
         try await fixture.close()
     }
 
+    /// Until they are forgotten, each row is looked for among all of them.
+    @Test func manyRemovedSubtreesAreForgottenInFewBatches() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        let fixture = try RealtimeFixture(configuration: configuration)
+        let count = 300
+        let room = #"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}"#
+        let rooms = (0..<count).map { "\"\(Self.key($0))\":\(room)" }.joined(separator: ",")
+        try await fixture.set("rooms", "{\(rooms)}")
+        try await fixture.store.settle()
+        // It rises with each batch that changes what waits.
+        let before = try await fixture.store.change { kind, _ in kind.generation ?? 0 }
+        let nulls = (0..<count).map { "\"\(Self.key($0))\":null" }.joined(separator: ",")
+        try await fixture.update("rooms", "{\(nulls)}")
+        try await fixture.store.settle()
+        let after = try await fixture.store.change { kind, _ in kind.generation ?? 0 }
+        #expect(Int(after - before) < count / 2)
+        #expect(try await fixture.json() == "null")
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
     /// The parts that are seen between hidden ranges, forwards and backwards, beside a simple search.
     @Test func hiddenRangesLeaveTheOthers() throws {
         let changes = RowChanges()

@@ -39,9 +39,10 @@ struct BackgroundWork {
 
     var isDone: Bool { unsettled.isEmpty }
 
-    /// The garbage of the namespace whose turn it is.
-    func garbage(in catalog: RealtimeCatalog) -> Int {
-        next.flatMap { catalog.namespaces[$0]?.layout.garbage.count } ?? 0
+    /// The garbage of the namespace whose turn it is, and its extents beyond those that it may have.
+    func backlog(in catalog: RealtimeCatalog, maxExtents: Int) -> Int {
+        guard let layout = next.flatMap({ catalog.namespaces[$0]?.layout }) else { return 0 }
+        return layout.garbage.count + max(layout.extents.count - maxExtents, 0)
     }
 
     mutating func prefer(_ namespace: String?) { preferred = namespace }

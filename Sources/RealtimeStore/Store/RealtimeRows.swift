@@ -28,6 +28,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     private var roomWaiters: [(namespace: String, completion: @Sendable (RealtimeFailure?) -> Void)] = []
     /// So many subtrees of a namespace may wait to be removed before another large value is stored.
     private static let maxGarbage = 16
+    /// The steps of background work that a batch does beside the first.
+    private static let maxFurtherSteps = 63
 
     /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
     init(
@@ -227,14 +229,18 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     // MARK: Batches
 
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
-        // The more waits, the more is removed beside commits.
         background.prefer(roomWaiters.first?.namespace)
-        let backlog = 1 + min(background.garbage(in: catalog) / 4, 7)
-        let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * backlog
-        // A copy: what the step changes in the catalog is looked at again.
-        var work = background
-        try work.step(self, storage, atMost: rows)
-        background = work
+        // The more waits, the more is done: a batch's commits may leave much behind. Each row is looked for among all
+        // extents, and each batch writes the list of what waits.
+        let backlog = background.backlog(in: catalog, maxExtents: configuration.maxExtents)
+        let steps = 1 + min(backlog / 4, Self.maxFurtherSteps)
+        let rows = isIdle ? configuration.maxIdleSweptRows / steps : configuration.maxSweptRows
+        for _ in 0..<steps where !background.isDone {
+            // A copy: what the step changes in the catalog is looked at again.
+            var work = background
+            try work.step(self, storage, atMost: max(rows, 1))
+            background = work
+        }
         guard isCatalogChanged else { return }
         try catalog.write(to: storage, since: durable)
         isCatalogChanged = false

@@ -18,8 +18,6 @@ package enum RealtimeLimits {
     package static let maxUpdateNodes = 500_000
     /// The nodes of a write whose value isn't held in memory: each is a row, which takes more than the text's few bytes.
     package static let maxStagedNodes = 32_000_000
-    /// The functions that one write invokes.
-    package static let maxFunctionsPerWrite = 1_000
     /// The bytes of an event's data.
     package static let maxEventBytes = 1024 * 1024
 }

@@ -18,13 +18,6 @@ struct QueryLeaf: Hashable, Sendable {
     var field: FieldPath
     var test: Test
 
-    var isInequality: Bool {
-        switch test {
-        case .compare(.equal, _), .compare(.arrayContains, _), .null, .nan: false
-        default: true
-        }
-    }
-
     /// The only value that the field may have, if there is one.
     var equalValue: Value? {
         switch test {

@@ -50,11 +50,6 @@ public struct Headers: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         }
     }
 
-    /// Adds headers that these don't have yet.
-    mutating func addMissing(_ others: Headers) {
-        for (name, value) in others where self[name] == nil { add(name, value) }
-    }
-
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> { all.makeIterator() }
 
     package var block: HeaderBlock {

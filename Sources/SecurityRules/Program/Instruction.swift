@@ -61,5 +61,4 @@ struct CompiledFunction {
     /// The code of the `let`s, in their order, and of what is returned.
     var lets: [Int32] = []
     var code: Int32 = 0
-    var isCompiled = false
 }

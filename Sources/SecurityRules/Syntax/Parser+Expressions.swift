@@ -7,7 +7,6 @@ extension Parser {
     ]
     /// `in` and `is`.
     private static let wordLevel = 3
-    private static let unaryLevel = 8
 
     /// Compiles an expression; its code leaves one value.
     mutating func parseExpression() {

@@ -9,7 +9,4 @@ package enum TokenPolicy: Hashable, Sendable {
     case development
 
     var acceptsUnsignedTokens: Bool { self == .development }
-
-    /// The value of `Authorization` that makes a caller the admin; nil in production, which has no such value.
-    package var adminAuthorization: String? { self == .development ? "Bearer owner" : nil }
 }

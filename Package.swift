@@ -957,7 +957,7 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "StorageEngine",
                 "CommitPipeline", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "RealtimeAPI", "TestSupport",
-                "HostTesting",
+                "HostTesting", "RealtimeTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),

@@ -4,7 +4,6 @@ import DocumentModel
 import FunctionsRuntime
 @testable import FunctionsTesting
 import HostConfiguration
-import RealtimeHashing
 import RealtimeModel
 import RealtimeTesting
 import TestSupport

@@ -1,7 +1,7 @@
 import NIOCore
 @testable import RealtimeAPI
-import RealtimeHashing
 import RealtimeModel
+import RealtimeTesting
 import Sharing
 import StrictJSON
 import TestSupport

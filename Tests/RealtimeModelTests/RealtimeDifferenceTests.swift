@@ -1,4 +1,3 @@
-import RealtimeHashing
 import RealtimeModel
 import RealtimeTesting
 import TestSupport

@@ -126,7 +126,7 @@ struct RealtimeQueryTests {
         let query = try message(#"{"i":"facebookId","sp":"f1","ep":"f1"}"#)
         #expect(query.start == .init(value: "f1", key: .minimum, isInclusive: true))
         #expect(query.end == .init(value: "f1", key: .maximum, isInclusive: true))
-        #expect(query.isEquality && !query.loadsAll)
+        #expect(!query.loadsAll)
         #expect(try message(#"{"l":3}"#).limit == .last(3))
         #expect(try message(#"{"l":3,"sp":1}"#).limit == .first(3))
         #expect(try message(#"{"i":"a"}"#).loadsAll && !message(#"{"i":"a"}"#).isDefault)

@@ -34,16 +34,6 @@ struct RealtimeValueTests {
         #expect(text(try node(#"[{".value":1,".priority":2},3]"#), as: .objects) == #"{"0":1,"1":3}"#)
     }
 
-    @Test(arguments: [
-        ("null", "null"), ("1", "1"), (#"{".value":"a",".priority":1}"#, #""a""#),
-        (#"{"a":{"x":1},"b":2,".priority":1}"#, #"{"a":true,"b":true}"#), ("[1,2]", #"{"0":true,"1":true}"#),
-    ])
-    func shallowReturnsKeysOnly(written: String, expected: String) throws {
-        var writer = JSONWriter()
-        writer.realtimeShallow(try node(written))
-        #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
-    }
-
     @Test func aTimestampIsOneForTheWholeWrite() throws {
         let written =
             #"{"a":{".sv":"timestamp"},"b":{"c":{".value":{".sv":"timestamp"},".priority":{".sv":"timestamp"}}}}"#

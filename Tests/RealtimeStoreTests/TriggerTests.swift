@@ -1,8 +1,8 @@
 import CommitPipeline
 import DocumentModel
-import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import RealtimeTesting
 import TestSupport
 import Testing
 

@@ -58,16 +58,6 @@ package struct RealtimeQuery: Hashable, Sendable {
 
     /// Whether it is the query of a listen without one.
     package var isDefault: Bool { loadsAll && index == .priority }
-
-    /// Whether the range has one value only, or one key: the form of `equalTo`.
-    package var isEquality: Bool {
-        guard let start, let end, start.isInclusive, end.isInclusive, start.value == end.value else { return false }
-        switch (start.key, end.key) {
-        case (.key(let start), .key(let end)): return start == end
-        case (.minimum, .maximum): return index != .key
-        default: return false
-        }
-    }
 }
 
 extension RealtimeQuery.Index {

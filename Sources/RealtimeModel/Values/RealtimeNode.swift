@@ -100,12 +100,6 @@ package struct RealtimeNode: Sendable {
         default: false
         }
     }
-
-    /// The number of leaves at and below the node.
-    package var leafCount: Int {
-        guard case .object(let object) = storage else { return 1 }
-        return object.children.reduce(0) { $0 + $1.node.leafCount }
-    }
 }
 
 extension RealtimeNode: Equatable {

@@ -35,17 +35,6 @@ extension JSONWriter {
         }
     }
 
-    /// Appends a leaf as it is, and an object with `true` for each child: the form of `shallow=true`.
-    package mutating func realtimeShallow(_ node: RealtimeNode?) {
-        guard let node, node.leaf == nil else { return realtime(node, as: .plain) }
-        raw("{")
-        list(node.children) { writer, child in
-            writer.key(child.key.string)
-            writer.boolean(true)
-        }
-        raw("}")
-    }
-
     private mutating func realtimeObject(_ object: RealtimeNode.Object, as form: RealtimeForm) {
         raw("{")
         list(object.children) { writer, child in

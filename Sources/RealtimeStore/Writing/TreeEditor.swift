@@ -4,8 +4,7 @@ import StorageEngine
 
 /// Computes how changes of nodes change rows.
 ///
-/// The changes are applied one after the other, each to the state that the ones before have left, as `RealtimeTree`
-/// does.
+/// The changes are applied one after the other, each to the state that the ones before have left.
 struct TreeEditor {
     /// The state, in which the editor's own changes are seen.
     let rows: TreeRows

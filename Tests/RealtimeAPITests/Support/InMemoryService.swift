@@ -2,6 +2,7 @@ import Dispatch
 import RealtimeAPI
 import RealtimeHashing
 import RealtimeModel
+import RealtimeTesting
 import StrictJSON
 import Synchronization
 
@@ -404,4 +405,17 @@ final class InMemoryStream: RealtimeContentStream {
     }
 
     func cancel() { isCancelled.withLock { $0 = true } }
+}
+
+extension JSONWriter {
+    /// Appends a leaf as it is, and an object with `true` for each child: the form of `shallow=true`.
+    fileprivate mutating func realtimeShallow(_ node: RealtimeNode?) {
+        guard let node, node.leaf == nil else { return realtime(node, as: .plain) }
+        raw("{")
+        list(node.children) { writer, child in
+            writer.key(child.key.string)
+            writer.boolean(true)
+        }
+        raw("}")
+    }
 }

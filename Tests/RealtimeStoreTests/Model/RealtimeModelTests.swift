@@ -3,6 +3,7 @@ import DocumentModel
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import RealtimeTesting
 import StorageEngine
 import StoreTestSupport
 import TestSupport

@@ -1,6 +1,7 @@
 import RealtimeHashing
 import RealtimeModel
 import RealtimeStore
+import RealtimeTesting
 import StrictJSON
 import TestSupport
 

@@ -118,13 +118,12 @@ import Testing
             """
         let invalid = #expect(throws: InvalidRules.self) { _ = try DatabaseRules(text) }
         #expect(
-            invalid?.uploadAnswer == """
-                2:13: Unknown variable 'tr'.
-                3:20: The expression must be a boolean; compare it, such as with == true.
-                3:32: Expected an object with the rules of 'b'.
-                4:32: Expected an expression, found the end.
-
-                """)
+            invalid?.diagnostics.filter { $0.severity == .error }.map { "\($0.position): \($0.message)" } == [
+                "2:13: Unknown variable 'tr'.",
+                "3:20: The expression must be a boolean; compare it, such as with == true.",
+                "3:32: Expected an object with the rules of 'b'.",
+                "4:32: Expected an expression, found the end.",
+            ])
     }
 
     @Test func strictJSONHasNoComments() throws {

@@ -150,10 +150,3 @@ package enum DatabaseRuleKind: String, Sendable {
     case write = ".write"
     case validate = ".validate"
 }
-
-extension InvalidRules {
-    /// The errors alone as an upload answers them, one a line: `3:15: Unknown variable 'tr'.`
-    package var uploadAnswer: String {
-        diagnostics.filter { $0.severity == .error }.map { "\($0.position): \($0.message)\n" }.joined()
-    }
-}

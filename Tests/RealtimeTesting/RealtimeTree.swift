@@ -1,6 +1,7 @@
+import RealtimeHashing
 package import RealtimeModel
 
-/// A database in memory. Copies share what they have in common.
+/// A database in memory, beside which the store is tested. Copies share what they have in common.
 package struct RealtimeTree: Equatable, Sendable {
     /// Nil if the database is empty.
     package var root: RealtimeNode?

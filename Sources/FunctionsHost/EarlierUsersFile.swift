@@ -1,5 +1,7 @@
 import DocumentModel
 import Foundation
+import HostProcess
+import Logging
 import SQLiteStorage
 import StorageEngine
 package import UserStore
@@ -10,6 +12,20 @@ package struct EarlierUsersFile: Sendable {
 
     /// - Parameter directory: Usually `<data>/auth`.
     package init(in directory: String) { path = directory + "/users.sqlite" }
+
+    /// Moves the users to the store, if there are any.
+    ///
+    /// - Throws: a sentence for the operator if the file can't be used.
+    func takeOver(by store: UserStore, _ logger: Logger) async throws {
+        do {
+            guard let count = try await move(to: store) else { return }
+            logger.notice("users of an earlier version moved to the store", metadata: ["users": "\(count)"])
+        } catch let error as StorageError {
+            throw HostError(
+                "the users' file auth/users.sqlite of an earlier version can't be used: \(error.message). Restore it from "
+                    + "a backup, or move it away to start without its users")
+        }
+    }
 
     /// Moves the users and their refresh tokens to the store, then the file away, so that this happens once. If the
     /// process dies meanwhile, the next one goes on.

@@ -18,11 +18,9 @@ import RealtimeAPI
 import RealtimeStore
 import ServiceAccounts
 import TokenVerification
-import StorageEngine
 import TransportSecurity
 import UserStore
 import Workers
-import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -30,7 +28,6 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 package import UnixSignals
-import Synchronization
 
 /// The complete host, built from its configuration. It contains all wiring, for the command line and for tests.
 package final class HostServer: Sendable {
@@ -109,7 +106,7 @@ package final class HostServer: Sendable {
                 try await Release.initial(
                     configuration, locator, releases, isLocal: isLocal,
                     copies: isWatched ? LocalCopies(in: parts.directory) : nil))
-            try await Self.takeOverUsers(parts, logger)
+            try await EarlierUsersFile(in: parts.directory.file("auth")).takeOver(by: parts.users, logger)
             let records = try await EventRecords.load(parts.store)
             // Must happen before anything can write: the event service registers the triggers that commits create
             // deliveries for.
@@ -200,7 +197,11 @@ package final class HostServer: Sendable {
             guard let keys else { continue }
             services.append(KeyRotation(keys, of: tokens, days: configuration.auth.keyRotationDays, logger: logger))
         }
-        if servesEventsAPI { services.append(eventServer(servers)) }
+        if servesEventsAPI {
+            let port = EventsPort(
+                configuration: configuration, parts: parts, served: served, metrics: metrics, logger: logger)
+            services.append(port.server(servers))
+        }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
         let firestore = FirestorePort(
@@ -306,19 +307,6 @@ package final class HostServer: Sendable {
         return try await parts.databases.formerSessions()
     }
 
-    /// Moves the users that an earlier version kept in a file of their own.
-    private static func takeOverUsers(_ parts: HostParts, _ logger: Logger) async throws {
-        do {
-            let file = EarlierUsersFile(in: parts.directory.file("auth"))
-            guard let count = try await file.move(to: parts.users) else { return }
-            logger.notice("users of an earlier version moved to the store", metadata: ["users": "\(count)"])
-        } catch let error as StorageError {
-            throw HostError(
-                "the users' file auth/users.sqlite of an earlier version can't be used: \(error.message). Restore it from "
-                    + "a backup, or move it away to start without its users")
-        }
-    }
-
     private static func gateway(
         _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, tls: TLSPorts?, logger: Logger
     ) async throws -> Gateway {
@@ -333,28 +321,8 @@ package final class HostServer: Sendable {
         }
     }
 
-    private func eventServer(_ servers: PortServers) -> any Service {
-        let responder = EventREST(
-            project: configuration.project, store: parts.store,
-            queues: { [served] in served.current.manifests.taskQueues },
-            maxBodyBytes: configuration.limits.requestBody,
-            isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }, logger: logger,
-            metrics: metricsText)
-        return servers.server(
-            responder, port: configuration.listen.events, name: "events",
-            servers.rules("events"))
-    }
-
-    /// The host's metrics in Prometheus' text format.
-    private func metricsText() async throws(DocumentError) -> String {
-        let (listeners, unreadBytes) = parts.store.listenerFigures
-        return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
-            + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
-            + (await database.metricsText()) + parts.databases.metricsText
-            + AppCheckFigures.metrics(
-                [parts.serving.verifiers.appCheckGate, apps.firestore, apps.database, apps.auth].compactMap {
-                    $0?.figures
-                })
+    private var metrics: HostMetrics {
+        HostMetrics(parts: parts, events: events, database: database, figures: figures, apps: apps)
     }
 
     private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {
@@ -363,7 +331,7 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
-            MetricsTopic(text: metricsText),
+            MetricsTopic(text: metrics.text),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
             DatabaseRulesTopic(parts.databases), SchedulesTopic(runner: schedules),
             KeysTopic(
@@ -400,16 +368,5 @@ package final class HostServer: Sendable {
         var quiet = logger
         quiet.logLevel = .critical
         return quiet
-    }
-}
-
-extension [FunctionManifest] {
-    /// The regions of each task queue, by name.
-    fileprivate var taskQueues: [String: [String]] {
-        var queues: [String: [String]] = [:]
-        for function in self {
-            if case .task = function.trigger { queues[function.name] = function.regions }
-        }
-        return queues
     }
 }

@@ -1,6 +1,17 @@
 import CommitPipeline
 import DocumentModel
 
+/// The record of an aborted transaction, for the transaction that retries it.
+struct RetryTicket: Sendable {
+    /// The transaction that was aborted.
+    var transaction: TransactionID
+    /// An earlier attempt, by which the client may name it too.
+    var alias: TransactionID?
+    var reads: ReadSet
+    var owner: UInt64?
+    var issued: Duration
+}
+
 /// The tickets of aborted transactions, each for one retry. Bounded: the oldest are removed first.
 struct RetryTickets: Sendable {
     private var tickets: [TransactionID: RetryTicket] = [:]

@@ -19,10 +19,7 @@ struct TransactionTable: Sendable {
     private var expiry = ExpiryBuckets()
     private var openReadOnly = 0
     private var openOfClients = 0
-    /// The weight of the recorded reads of all open transactions together, of each client's, and of all clients'.
-    private var noted = 0
-    private var notedByClient: [UInt64?: Int] = [:]
-    private var notedOfClients = 0
+    private var noted = NotedReads()
     private var tickets = RetryTickets()
     /// Clients' transactions get no turn, but may still be rolled back after they were aborted. Kept separately, so
     /// that clients' tickets don't evict those of functions.
@@ -125,11 +122,11 @@ struct TransactionTable: Sendable {
         // Removed first, so that the read set isn't copied while it grows.
         open[id] = nil
         let reason = transaction.version.map { $0 < snapshot } ?? false ? conflict(of: transaction) : nil
-        note(-transaction.reads.weight, with: transaction)
+        noted.note(-transaction.reads.weight, with: transaction)
         transaction.reads.formUnion(reads)
         if let reason {
             if isPatient, let version = transaction.version {
-                note(transaction.reads.weight, with: transaction)
+                noted.note(transaction.reads.weight, with: transaction)
                 open[id] = transaction
                 return .past(version)
             }
@@ -138,7 +135,7 @@ struct TransactionTable: Sendable {
             issueTicket(for: transaction, at: now)
             throw reason
         }
-        note(transaction.reads.weight, with: transaction)
+        noted.note(transaction.reads.weight, with: transaction)
         transaction.version = snapshot
         open[id] = transaction
         return .current
@@ -235,7 +232,7 @@ struct TransactionTable: Sendable {
     /// Records a prefetch, which is current at a version.
     mutating func prefetched(_ id: TransactionID, _ reads: ReadSet, version: Int64) {
         guard let transaction = open[id] else { return }
-        note(reads.weight - transaction.reads.weight, with: transaction)
+        noted.note(reads.weight - transaction.reads.weight, with: transaction)
         open[id]?.reads = reads
         open[id]?.version = version
     }
@@ -353,40 +350,12 @@ struct TransactionTable: Sendable {
                 .resourceExhausted,
                 "a transaction may run \(configuration.maxTransactionQueries) different queries, the limit")
         }
-        if transaction.isClient {
-            // As with their number: half for clients, and less for each the less is left.
-            let free = configuration.maxNotedReads / 2 - notedOfClients
-            guard reads.weight <= free else {
-                return DocumentError(
-                    .resourceExhausted, "the open transactions of clients together have read too much; retry later")
-            }
-            let own = notedByClient[transaction.owner] ?? 0
-            let limit = min(configuration.maxNotedReadsPerClient, max((free + own) / 20, 100))
-            guard own + reads.weight <= limit else {
-                return DocumentError(
-                    .resourceExhausted,
-                    "the open transactions of a client may have read \(limit) documents together, the limit, where "
-                        + "long names and queries count as several; end one")
-            }
-        }
-        guard noted + reads.weight <= configuration.maxNotedReads else {
-            return DocumentError(
-                .resourceExhausted, "the open transactions together have read too much; retry later")
-        }
-        return nil
-    }
-
-    private mutating func note(_ weight: Int, with transaction: OpenTransaction) {
-        noted += weight
-        guard transaction.isClient else { return }
-        notedOfClients += weight
-        let all = (notedByClient[transaction.owner] ?? 0) + weight
-        notedByClient[transaction.owner] = all == 0 ? nil : all
+        return noted.refusal(of: reads.weight, by: transaction, configuration)
     }
 
     private mutating func remove(_ transaction: OpenTransaction) {
         open[transaction.id] = nil
-        note(-transaction.reads.weight, with: transaction)
+        noted.note(-transaction.reads.weight, with: transaction)
         forget(transaction)
     }
 

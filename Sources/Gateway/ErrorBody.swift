@@ -65,4 +65,19 @@ extension InvocationFailure {
         code: .unavailable, message: "It can't be known at the moment if the App Check token was used before.")
     static let keyWithoutUser = InvocationFailure(
         code: DocumentError.keyWithoutUser.code, message: DocumentError.keyWithoutUser.message)
+
+    static func bodyTooLarge(limit: Int) -> InvocationFailure {
+        InvocationFailure(
+            code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
+    }
+
+    static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
+
+    /// The function has run: whether a call may be repeated is for its client to know.
+    static let tooManyAnswers = InvocationFailure(
+        code: .resourceExhausted,
+        message: "Too much of the answers to this caller, or to all, waits to be received.")
+
+    static let tooManyBodies = InvocationFailure(
+        code: .unavailable, message: "The server holds too many request bodies at the moment.")
 }

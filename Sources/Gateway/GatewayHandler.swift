@@ -410,20 +410,3 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         held = nil
     }
 }
-
-extension InvocationFailure {
-    static func bodyTooLarge(limit: Int) -> InvocationFailure {
-        InvocationFailure(
-            code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
-    }
-
-    static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
-
-    /// The function has run: whether a call may be repeated is for its client to know.
-    static let tooManyAnswers = InvocationFailure(
-        code: .resourceExhausted,
-        message: "Too much of the answers to this caller, or to all, waits to be received.")
-
-    static let tooManyBodies = InvocationFailure(
-        code: .unavailable, message: "The server holds too many request bodies at the moment.")
-}

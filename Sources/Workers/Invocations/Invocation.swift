@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 import FunctionManifest
 import Logging
 import WorkerProtocol

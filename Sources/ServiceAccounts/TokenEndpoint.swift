@@ -60,14 +60,9 @@ package struct TokenEndpoint: Sendable {
 
     /// - Returns: nil if the body isn't a form, or has a field twice, which RFC 6749 forbids.
     private static func form(_ bytes: [UInt8]) -> [String: String]? {
+        guard let pairs = FormFields.pairs(bytes) else { return nil }
         var fields: [String: String] = [:]
-        for pair in bytes.split(separator: UInt8(ascii: "&")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decoded(bytes: parts[0], plusIsSpace: true),
-                let value = PercentEncoding.decoded(bytes: parts.count == 2 ? parts[1] : [], plusIsSpace: true),
-                fields.updateValue(value, forKey: name) == nil
-            else { return nil }
-        }
+        for (name, value) in pairs where fields.updateValue(value, forKey: name) != nil { return nil }
         return fields
     }
 

@@ -2,6 +2,7 @@
 import MailTransfer
 import Synchronization
 import Testing
+import TextFormats
 import UserStore
 
 /// Takes messages in place of a server, with the outcomes that a test asks for; then they are accepted.

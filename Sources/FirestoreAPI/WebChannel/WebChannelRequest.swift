@@ -33,7 +33,7 @@ struct WebChannelRequest {
             throw .unknownMethod
         }
         self.method = method
-        guard let query = FormFields((request.uri.query ?? "").utf8) else { throw .invalid }
+        guard let query = WebChannelFields((request.uri.query ?? "").utf8) else { throw .invalid }
         let session = query["SID"] ?? ""
         switch (request.method, query["TYPE"]) {
         case (_, "terminate"?) where !session.isEmpty: kind = .terminate(session: session)
@@ -46,8 +46,8 @@ struct WebChannelRequest {
     }
 }
 
-/// Names and values of a form or a URL's query.
-struct FormFields {
+/// Names and values of a WebChannel's form or query. What isn't validly encoded is repaired.
+struct WebChannelFields {
     /// The SDK sends at most 1,000 maps at once, each of which is a field.
     static let maxCount = 1100
 
@@ -81,7 +81,7 @@ struct WebChannelForm {
 
     /// - Returns: nil if the numbers aren't numbers, or there are too many fields.
     init?(_ body: some Collection<UInt8>) {
-        guard let form = FormFields(body) else { return nil }
+        guard let form = WebChannelFields(body) else { return nil }
         guard let offset = Int(form["ofs"] ?? "0"), offset >= 0 else { return nil }
         var maps: [(number: Int, text: [UInt8])] = []
         for field in form.fields where field.name.hasPrefix("req") && field.name.hasSuffix("___data__") {

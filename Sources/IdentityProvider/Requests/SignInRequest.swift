@@ -114,24 +114,3 @@ struct SignInRequest: Sendable {
         return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 }
-
-/// The fields of a form, or of a URL's query.
-enum FormFields {
-    /// - Returns: nil if the text is not percent-encoded UTF-8.
-    static func pairs(_ bytes: some Collection<UInt8>) -> [(String, String)]? {
-        var pairs: [(String, String)] = []
-        for pair in bytes.split(separator: UInt8(ascii: "&")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decoded(bytes: parts[0], plusIsSpace: true),
-                let value = PercentEncoding.decoded(bytes: parts.count == 2 ? Array(parts[1]) : [], plusIsSpace: true)
-            else { return nil }
-            pairs.append((name, value))
-        }
-        return pairs
-    }
-
-    /// The last value of each name; nothing if the text can't be decoded.
-    static func values(_ bytes: some Collection<UInt8>) -> [String: String] {
-        Dictionary(pairs(bytes) ?? []) { _, last in last }
-    }
-}

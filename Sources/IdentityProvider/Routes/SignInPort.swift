@@ -5,6 +5,7 @@ package import HummingbirdCore
 import Logging
 package import NIOCore
 import StrictJSON
+import TextFormats
 package import TokenVerification
 import UserStore
 

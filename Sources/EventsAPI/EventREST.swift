@@ -80,13 +80,7 @@ package struct EventREST: HTTPResponder {
     }
 
     private func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
-        do {
-            return try await request.body.collect(upTo: maxBodyBytes)
-        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .invalidArgument("the request body is larger than the limit of \(maxBodyBytes) bytes")
-        } catch {
-            throw DocumentError(.cancelled, "the request body was not received")
-        }
+        try await RESTBody.bytes(of: request, atMost: maxBodyBytes)
     }
 
     /// Commits all of the effects, or none.

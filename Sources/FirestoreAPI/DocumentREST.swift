@@ -179,14 +179,7 @@ package struct DocumentREST: HTTPResponder {
 
     /// - Parameter limit: its size; nil for that of a request.
     func body(_ request: Request, upTo limit: Int? = nil) async throws(DocumentError) -> ByteBuffer {
-        let limit = limit ?? maxBodyBytes
-        do {
-            return try await request.body.collect(upTo: limit)
-        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .invalidArgument("the request body is larger than the limit of \(limit) bytes")
-        } catch {
-            throw DocumentError(.cancelled, "the request body was not received")
-        }
+        try await RESTBody.bytes(of: request, atMost: limit ?? maxBodyBytes)
     }
 }
 

@@ -1,4 +1,6 @@
 package import DocumentModel
+import HTTPTypes
+package import Hummingbird
 package import NIOCore
 package import StrictJSON
 
@@ -7,6 +9,21 @@ package struct RESTBody: Sendable {
     package let bytes: ByteBuffer
 
     package init(_ bytes: ByteBuffer) { self.bytes = bytes }
+
+    /// Receives the body of a request.
+    ///
+    /// - Throws: `invalidArgument` if it is larger than the limit, `cancelled` if it doesn't arrive.
+    package static func bytes(
+        of request: Request, atMost maxBytes: Int
+    ) async throws(DocumentError) -> ByteBuffer {
+        do {
+            return try await request.body.collect(upTo: maxBytes)
+        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+            throw .invalidArgument("the request body is larger than the limit of \(maxBytes) bytes")
+        } catch {
+            throw DocumentError(.cancelled, "the request body was not received")
+        }
+    }
 
     /// Decodes the body. Its nodes, which are many times as large as their text, are gone before the request is served.
     ///

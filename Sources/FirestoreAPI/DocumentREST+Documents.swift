@@ -28,13 +28,7 @@ extension DocumentREST {
         guard !id.contains("/") else { throw .invalidArgument("documentId: a document id must not contain a slash") }
         let document = try collection.document(id.isEmpty ? AutomaticID.make() : id)
         let fields = try self.fields(body, of: nil)
-        let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
-        try ClientCall.current?.hold([write])
-        let result = try await service.commit([write], transaction: nil, as: principal)
-        let time = result.writeResults.first?.updateTime ?? result.commitTime
-        let created = Document(
-            path: document, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
-        return text(created.masked(by: mask))
+        return text(try await service.create(document, fields, as: principal).masked(by: mask))
     }
 
     func update(

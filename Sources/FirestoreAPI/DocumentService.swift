@@ -86,6 +86,17 @@ extension DocumentService {
             readTime: found.readTime)
     }
 
+    /// Creates a document, which must not exist.
+    func create(
+        _ path: DocumentPath, _ fields: [String: Value], as principal: Principal
+    ) async throws(DocumentError) -> Document {
+        let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
+        try ClientCall.current?.hold([write])
+        let result = try await commit([write], transaction: nil, as: principal)
+        let time = result.writeResults.first?.updateTime ?? result.commitTime
+        return Document(path: path, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
+    }
+
     /// The document after a write that was committed, with the fields that the write left unchanged, which the commit's result
     /// doesn't contain: in the commit's state, as the principal may read it.
     ///

@@ -64,13 +64,7 @@ extension FirestoreCalls {
         let path = try collection.document(request.documentID.isEmpty ? AutomaticID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
         let mask = try MessageReader.fieldMask(request.hasMask ? request.mask : nil)
-        let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
-        try ClientCall.current?.hold([write])
-        let result = try await service.commit([write], transaction: nil, as: principal)
-        let time = result.writeResults.first?.updateTime ?? result.commitTime
-        let document = Document(
-            path: path, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
-        return writer.document(document.masked(by: mask))
+        return writer.document(try await service.create(path, fields, as: principal).masked(by: mask))
     }
 
     @Sendable func update(

@@ -72,8 +72,7 @@ struct DatabasePort {
             },
             address: { peer, headers in
                 guard let address = IPAddress(peer) else { return 0 }
-                let client = proxies.client(address, forwardedFor: headers["X-Forwarded-For"])
-                return UInt64(truncatingIfNeeded: client.holder.hashValue)
+                return proxies.client(address, forwardedFor: headers["X-Forwarded-For"]).holderNumber
             },
             now: { Timestamp.wallClock().microseconds / 1000 }, logger: logger)
     }

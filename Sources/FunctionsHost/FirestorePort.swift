@@ -49,9 +49,7 @@ struct FirestorePort {
         let connections = ClientConnections(figures)
         let proxies = configuration.trustedProxies
         let address: DocumentREST.AddressReader = { peer, forwardedFor in
-            IPAddress(peer).map {
-                UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
-            }
+            IPAddress(peer).map { proxies.client($0, forwardedFor: forwardedFor).holderNumber }
         }
         let responder = DocumentREST(
             database: parts.database,

@@ -30,7 +30,7 @@ package struct PortCaller: Sendable {
     }
 
     func address(_ peer: IPAddress?, _ headers: HTTPHeaders) -> UInt64 {
-        client(peer, headers).map { UInt64(truncatingIfNeeded: $0.holder.hashValue) } ?? 0
+        client(peer, headers)?.holderNumber ?? 0
     }
 
     /// Whether the other end of a connection forwards the requests of others.

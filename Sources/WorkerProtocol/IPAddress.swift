@@ -66,6 +66,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// counts.
     package var holder: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 
+    /// A number that stands for the caller in this process.
+    package var holderNumber: UInt64 { UInt64(truncatingIfNeeded: holder.hashValue) }
+
     /// The address in its usual form: `203.0.113.9`, `2001:db8::1`.
     package var description: String {
         if isV4 { return (0..<4).map { String(low >> (24 - 8 * $0) & 255) }.joined(separator: ".") }

@@ -189,7 +189,7 @@ let package = Package(
         .target(
             name: "TokenVerification",
             dependencies: [
-                "StrictJSON", "TextFormats", "DataDirectory", "OutboundHTTP",
+                "StrictJSON", "TextFormats", "Sharing", "DataDirectory", "OutboundHTTP",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -1,3 +1,4 @@
+import Sharing
 import Synchronization
 
 /// What clients of the firestore port have open at the moment.
@@ -20,18 +21,18 @@ package final class ClientFigures: Sendable {
     ///   - listeners: the store's listeners, those of functions included.
     ///   - unreadBytes: what waits for their readers.
     package func metrics(listeners: Int, unreadBytes: Int) -> String {
-        let connections = "functions_client_connections"
-        var text = "# HELP \(connections) Open connections of the firestore port.\n# TYPE \(connections) gauge\n"
-        text += "\(connections){wire=\"http\"} \(httpConnections.load(ordering: .relaxed))\n"
-        text += "\(connections){wire=\"grpc\"} \(grpcConnections.load(ordering: .relaxed))\n"
+        var connections = MetricFamily(
+            "functions_client_connections", "gauge", "Open connections of the firestore port.")
+        connections.sample(["wire": "http"], httpConnections.load(ordering: .relaxed))
+        connections.sample(["wire": "grpc"], grpcConnections.load(ordering: .relaxed))
+        var text = connections.text
         for (name, value, help) in [
             ("grpc_listens", grpcListens.load(ordering: .relaxed), "Open Listen streams of gRPC clients."),
             ("webchannel_sessions", webSessions.load(ordering: .relaxed), "Open sessions of web clients."),
             ("listeners", listeners, "Targets that are listened to."),
             ("listener_bytes", unreadBytes, "Memory held by changes that wait for listeners' clients."),
         ] {
-            text += "# HELP functions_client_\(name) \(help)\n# TYPE functions_client_\(name) gauge\n"
-            text += "functions_client_\(name) \(value)\n"
+            text += MetricFamily.single("functions_client_\(name)", "gauge", help, value)
         }
         return text
     }

@@ -40,9 +40,8 @@ extension PortMemory {
             ("functions_host_answer_bytes", answers, "answers that clients haven't received yet"),
         ] {
             let figures = budget.figures
-            text += "# HELP \(name) Memory held by \(what).\n# TYPE \(name) gauge\n\(name) \(figures.used)\n"
-            text += "# HELP \(name)_peak The most of it since the start.\n# TYPE \(name)_peak gauge\n"
-            text += "\(name)_peak \(figures.peak)\n"
+            text += MetricFamily.single(name, "gauge", "Memory held by \(what).", figures.used)
+            text += MetricFamily.single("\(name)_peak", "gauge", "The most of it since the start.", figures.peak)
         }
         return text
     }

@@ -34,7 +34,7 @@ package struct LatencyHistogram: Equatable, Sendable {
     /// The samples of a histogram in Prometheus' text format, without its head.
     ///
     /// - Parameter labels: such as `function="f"`.
-    package func samples(_ name: String, _ labels: String) -> String {
+    func samples(_ name: String, _ labels: String) -> String {
         var text = ""
         var sum = 0
         for (count, bound) in zip(counts, Self.bounds) {

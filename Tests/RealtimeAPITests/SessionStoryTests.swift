@@ -86,16 +86,4 @@ import Testing
             while await !port.metricsText().contains("\nfunctions_database_listens 0\n") { await Task.yield() }
         }
     }
-
-    @Test func labelsAreEscaped() {
-        var family = MetricFamily("x", "gauge", "Help.")
-        family.sample(["path": "a\"\\\n"], 1.5)
-        #expect(
-            family.text == """
-                # HELP functions_database_x Help.
-                # TYPE functions_database_x gauge
-                functions_database_x{path="a\\"\\\\\\n"} 1.5
-
-                """)
-    }
 }

@@ -20,21 +20,20 @@ struct RealtimeFigures: Hashable, Sendable {
 
     /// The metrics in the Prometheus format.
     var text: String {
-        var text = MetricFamily("client_connections", "gauge", "Open connections of the database port.")
-        text.sample(["wire": "websocket"], sockets)
-        text.sample(["wire": "http"], httpConnections)
-        text.sample(["wire": "polling"], pollingSessions)
-        var all = text.text
+        var connections = MetricFamily(
+            "functions_database_client_connections", "gauge", "Open connections of the database port.")
+        connections.sample(["wire": "websocket"], sockets)
+        connections.sample(["wire": "http"], httpConnections)
+        connections.sample(["wire": "polling"], pollingSessions)
+        var text = connections.text
         for (name, type, value, help) in [
             ("listens", "gauge", listens, "Listens of clients, and event streams."),
             ("pushes_total", "counter", pushes, "Changes that were sent to listens."),
             ("push_bytes_total", "counter", pushBytes, "Bytes of these changes."),
         ] {
-            var family = MetricFamily(name, type, help)
-            family.sample([:], value)
-            all += family.text
+            text += MetricFamily.single("functions_database_\(name)", type, help, value)
         }
-        return all
+        return text
     }
 }
 
@@ -47,9 +46,7 @@ extension MemoryBudget {
             ("listen_memory_bytes", used, "Memory of listens of connections with more than 64 KiB."),
             ("listen_memory_bytes_peak", peak, "The most of it since the start."),
         ] {
-            var family = MetricFamily(name, "gauge", help)
-            family.sample([:], value)
-            text += family.text
+            text += MetricFamily.single("functions_database_\(name)", "gauge", help, value)
         }
         return text
     }

@@ -1,3 +1,4 @@
+import Sharing
 import Synchronization
 
 /// How many requests of a service had valid App Check tokens.
@@ -32,13 +33,13 @@ package final class AppCheckFigures: Sendable {
     /// In the Prometheus format.
     package static func metrics(_ services: [AppCheckFigures]) -> String {
         guard !services.isEmpty else { return "" }
-        let name = "functions_app_check_requests_total"
-        var text = "# HELP \(name) Requests of clients by their App Check token.\n# TYPE \(name) counter\n"
+        var requests = MetricFamily(
+            "functions_app_check_requests_total", "counter", "Requests of clients by their App Check token.")
         for figures in services {
             for verdict in AppCheckGate.Verdict.allCases {
-                text += "\(name){service=\"\(figures.service)\",token=\"\(verdict)\"} \(figures.number(verdict))\n"
+                requests.sample(["service": figures.service, "token": "\(verdict)"], figures.number(verdict))
             }
         }
-        return text
+        return requests.text
     }
 }

@@ -21,32 +21,24 @@ package final class CallMetrics: Sendable {
     /// The metrics in the Prometheus format.
     package var text: String {
         let all = functions.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value.counts) }
-        var text = ""
-        func family(_ name: String, _ type: String, _ help: String) {
-            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-        }
-        family(
+        var calls = MetricFamily(
             "functions_calls_total", "counter",
             "Calls, requests and event attempts that were answered or refused, by status.")
         for (function, counts) in all {
             for (status, count) in counts.statuses.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-                text += "functions_calls_total{function=\"\(function)\",status=\"\(status)\"} \(count)\n"
+                calls.sample(["function": function, "status": "\(status)"], count)
             }
         }
-        family("functions_call_seconds", "histogram", "Seconds from a call's admission to its answer.")
-        for (function, counts) in all where counts.duration.count > 0 {
-            text += counts.duration.samples("functions_call_seconds", "function=\"\(function)\"")
+        func times(_ name: String, _ help: String, _ histogram: (CallCounters.Counts) -> LatencyHistogram) -> String {
+            var family = MetricFamily("functions_\(name)_seconds", "histogram", help)
+            for (function, counts) in all where histogram(counts).count > 0 {
+                family.samples(["function": function], histogram(counts))
+            }
+            return family.text
         }
-        family(
-            "functions_call_wait_seconds", "histogram", "Seconds from a call's admission to the start of its handler.")
-        for (function, counts) in all where counts.wait.count > 0 {
-            text += counts.wait.samples("functions_call_wait_seconds", "function=\"\(function)\"")
-        }
-        family("functions_worker_start_seconds", "histogram", "Seconds from the start of a process until it is ready.")
-        for (function, counts) in all where counts.start.count > 0 {
-            text += counts.start.samples("functions_worker_start_seconds", "function=\"\(function)\"")
-        }
-        return text
+        return calls.text + times("call", "Seconds from a call's admission to its answer.") { $0.duration }
+            + times("call_wait", "Seconds from a call's admission to the start of its handler.") { $0.wait }
+            + times("worker_start", "Seconds from the start of a process until it is ready.") { $0.start }
     }
 }
 

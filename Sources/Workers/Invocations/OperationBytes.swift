@@ -1,3 +1,4 @@
+import Sharing
 import Synchronization
 
 /// Memory for workers' document operations and their answers, bounded for each worker and for all; another one
@@ -174,15 +175,12 @@ extension OperationBytes {
 
     /// In the Prometheus format.
     package var metrics: String {
-        """
-        # HELP functions_operation_bytes Memory that workers' document operations and their answers hold.
-        # TYPE functions_operation_bytes gauge
-        functions_operation_bytes \(held)
-        # HELP functions_operation_bytes_peak The most of it since the start.
-        # TYPE functions_operation_bytes_peak gauge
-        functions_operation_bytes_peak \(state.withLock { $0.peak })
-
-        """
+        MetricFamily.single(
+            "functions_operation_bytes", "gauge",
+            "Memory that workers' document operations and their answers hold.", held)
+            + MetricFamily.single(
+                "functions_operation_bytes_peak", "gauge", "The most of it since the start.",
+                state.withLock { $0.peak })
     }
 }
 

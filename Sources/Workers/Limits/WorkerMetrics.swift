@@ -1,3 +1,4 @@
+import Sharing
 import Synchronization
 
 /// How workers end and what they use, by function, across releases.
@@ -26,23 +27,18 @@ package final class WorkerMetrics: Sendable {
     /// The metrics in the Prometheus format.
     package var text: String {
         let (ends, memory) = state.withLock { ($0.ends, $0.memory) }
-        var text = ""
-        func family(_ name: String, _ type: String, _ help: String) {
-            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-        }
         let functions = memory.sorted { $0.key < $1.key }
-        family("functions_workers", "gauge", "Processes that run the function.")
-        for (function, uses) in functions { text += "functions_workers{function=\"\(function)\"} \(uses.count)\n" }
-        family("functions_memory_bytes", "gauge", "Memory that these processes have for themselves.")
-        for (function, uses) in functions {
-            text += "functions_memory_bytes{function=\"\(function)\"} \(uses.values.reduce(0, +))\n"
-        }
-        family("functions_worker_ends_total", "counter", "Processes that have ended, by why.")
+        var workers = MetricFamily("functions_workers", "gauge", "Processes that run the function.")
+        for (function, uses) in functions { workers.sample(["function": function], uses.count) }
+        var bytes = MetricFamily(
+            "functions_memory_bytes", "gauge", "Memory that these processes have for themselves.")
+        for (function, uses) in functions { bytes.sample(["function": function], uses.values.reduce(0, +)) }
+        var ended = MetricFamily("functions_worker_ends_total", "counter", "Processes that have ended, by why.")
         for (function, counts) in ends.sorted(by: { $0.key < $1.key }) {
             for (kind, count) in counts.sorted(by: { $0.key < $1.key }) {
-                text += "functions_worker_ends_total{function=\"\(function)\",end=\"\(kind)\"} \(count)\n"
+                ended.sample(["function": function, "end": kind], count)
             }
         }
-        return text
+        return workers.text + bytes.text + ended.text
     }
 }

@@ -2,6 +2,7 @@ import DocumentModel
 import FirestoreClient
 import Foundation
 import HostProcess
+import RealtimeModel
 import StrictJSON
 import TextFormats
 
@@ -52,7 +53,7 @@ struct DatabaseLocation: Hashable, Sendable {
             naming = .parameter(origin: "https://\(host)" + (parts.port.map { ":\($0)" } ?? ""))
             self.own = name ?? own
         }
-        guard Self.isName(self.own) else {
+        guard RealtimeLimits.isDatabaseName(self.own) else {
             throw HostError("\"\(self.own)\" in \(variable) isn't the name of a Realtime Database")
         }
     }
@@ -66,7 +67,7 @@ struct DatabaseLocation: Hashable, Sendable {
         of path: String, in instance: String, _ parameters: [(name: String, value: String)]
     ) throws(DocumentError) -> String {
         let name = instance.isEmpty ? own : instance.lowercased()
-        guard Self.isName(name) else {
+        guard RealtimeLimits.isDatabaseName(name) else {
             throw .invalidArgument("\"\(instance.excerpt)\" isn't the name of a Realtime Database")
         }
         var parameters = parameters
@@ -95,14 +96,4 @@ struct DatabaseLocation: Hashable, Sendable {
     }
 
     private static func isGoogles(_ host: String) -> Bool { domains.contains { host.hasSuffix("." + $0) } }
-
-    private static func isName(_ name: String) -> Bool {
-        (1...100).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                default: false
-                }
-            }
-    }
 }

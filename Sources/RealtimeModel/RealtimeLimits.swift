@@ -18,6 +18,15 @@ package enum RealtimeLimits {
     package static let maxUpdateNodes = 500_000
     /// The nodes of a write whose value isn't held in memory: each is a row, which takes more than the text's few bytes.
     package static let maxStagedNodes = 32_000_000
-    /// The bytes of an event's data.
-    package static let maxEventBytes = 1024 * 1024
+
+    /// Whether a text can be the name of a database.
+    package static func isDatabaseName(_ name: String) -> Bool {
+        (1...100).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                default: false
+                }
+            }
+    }
 }

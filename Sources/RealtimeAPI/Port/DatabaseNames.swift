@@ -1,3 +1,5 @@
+import RealtimeModel
+
 /// Which database a request is for: its parameter `ns` says it, else its host may, else there can be a default.
 ///
 /// A host names a database by its first label if it is one of Firebase's, or below `localhost` (as firebase-tools addresses
@@ -22,7 +24,9 @@ package struct DatabaseNames: Sendable {
     /// - Returns: a name in lowercase letters, as hosts have it.
     func name(_ parameter: String?, host: String?) throws(RESTRefusal) -> String {
         if let parameter, !parameter.isEmpty {
-            guard Self.isValid(parameter) else { throw RESTRefusal(400, "ns is not the name of a database.") }
+            guard RealtimeLimits.isDatabaseName(parameter) else {
+                throw RESTRefusal(400, "ns is not the name of a database.")
+            }
             return parameter.lowercased()
         }
         guard let name = host.flatMap({ name(ofHost: $0) }) ?? fallback else {
@@ -35,19 +39,9 @@ package struct DatabaseNames: Sendable {
         let host = host.prefix { $0 != ":" }.lowercased()
         guard let dot = host.firstIndex(of: "."), dot > host.startIndex else { return nil }
         let label = String(host[..<dot])
-        guard known.contains(label) || Self.suffixes.contains(where: { host.hasSuffix($0) }), Self.isValid(label) else {
-            return nil
-        }
+        guard known.contains(label) || Self.suffixes.contains(where: { host.hasSuffix($0) }),
+            RealtimeLimits.isDatabaseName(label)
+        else { return nil }
         return label
-    }
-
-    private static func isValid(_ name: String) -> Bool {
-        (1...100).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                default: false
-                }
-            }
     }
 }

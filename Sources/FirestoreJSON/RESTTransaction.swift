@@ -22,7 +22,7 @@ extension JSONNode {
 
     /// Reads `TransactionOptions`.
     ///
-    /// - Parameter mode: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
+    /// - Parameter default: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
     ///   with a read.
     package func transactionMode(default: TransactionMode) throws(JSONProblem) -> TransactionMode {
         var mode: TransactionMode?

@@ -34,7 +34,7 @@ package struct RetryPolicy: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - tries: The number of failed attempts, at least one.
+    ///   - failures: The number of failed attempts, at least one.
     ///   - event: When the event happened.
     ///   - firstAttempt: When the first attempt began.
     package func verdict(afterFailures failures: Int, event: Timestamp, firstAttempt: Timestamp, now: Timestamp)

@@ -191,7 +191,7 @@ extension MessageReader {
         return id
     }
 
-    /// - Parameter mode: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
+    /// - Parameter default: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
     ///   with a read.
     static func mode(
         _ options: FSTransactionOptions?, default: TransactionMode = .readOnly(at: nil)

@@ -65,7 +65,6 @@ struct WebChannelState {
 
     /// Receives the maps of a forward channel.
     ///
-    /// - Parameter first: the number of the first one.
     /// - Returns: the maps that can be handled now, in order. Known ones are dropped.
     mutating func receive(_ maps: [(number: Int, text: [UInt8])]) throws(TooManyMaps) -> [[UInt8]] {
         for map in maps where map.number >= nextMap && early[map.number] == nil {

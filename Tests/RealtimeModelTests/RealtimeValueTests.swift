@@ -31,7 +31,8 @@ struct RealtimeValueTests {
     }
 
     @Test func objectsWithoutPrioritiesHaveNoArrays() throws {
-        #expect(text(try node(#"[{".value":1,".priority":2},3]"#), as: .objects) == #"{"0":1,"1":3}"#)
+        let objects = RealtimeForm(hasArrays: false, hasPriorities: false)
+        #expect(text(try node(#"[{".value":1,".priority":2},3]"#), as: objects) == #"{"0":1,"1":3}"#)
     }
 
     @Test func aTimestampIsOneForTheWholeWrite() throws {

@@ -16,6 +16,4 @@ package struct RealtimeForm: Hashable, Sendable {
     package static let export = RealtimeForm(hasArrays: false, hasPriorities: true)
     /// Arrays and priorities: what was written, in the answer of REST.
     package static let written = RealtimeForm(hasArrays: true, hasPriorities: true)
-    /// Objects only, without priorities.
-    package static let objects = RealtimeForm(hasArrays: false, hasPriorities: false)
 }

@@ -166,7 +166,9 @@ struct RealtimeModelTests {
         let query = random.query()
         let expected = tree[path]
         let matching = expected?.matching(query)
-        let form = random.generator.pick([RealtimeForm.plain, .export, .objects])
+        let form = random.generator.pick([
+            RealtimeForm.plain, .export, RealtimeForm(hasArrays: false, hasPriorities: false),
+        ])
         try await fixture.read { state in
             #expect(try state.node(at: .root) == tree.root, place)
             #expect(try state.node(at: path) == expected, place)

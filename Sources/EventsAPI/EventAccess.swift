@@ -1,5 +1,6 @@
 import DocumentModel
 import HTTPTypes
+import TextFormats
 
 /// Decides who may enqueue tasks and publish events over HTTP.
 ///
@@ -16,13 +17,12 @@ enum EventAccess {
                 .permissionDenied, "a page in a browser can't enqueue tasks or publish events; call a function")
         }
         guard let authorization = headers[.authorization] else { return EventAuth(.unauthenticated) }
-        let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+        guard let token = BearerToken.of(authorization) else {
             throw DocumentError(.unauthenticated, "omit the header Authorization, or send \"Bearer owner\"")
         }
         // Any other JSON Web Token is a user's. Admin libraries send "owner" or an opaque access token, which may be
         // Google's and can't be verified here.
-        guard !parts[1].hasPrefix("eyJ") || isServer(parts[1]) else {
+        guard !token.hasPrefix("eyJ") || isServer(token) else {
             throw DocumentError(
                 .permissionDenied, "users can't enqueue tasks or publish events; send \"Bearer owner\", no ID token")
         }

@@ -1,5 +1,6 @@
 package import DocumentModel
 import Sharing
+import TextFormats
 
 /// Reads from a request's `Authorization` header who sends it.
 package struct PrincipalReader: Sendable {
@@ -68,11 +69,7 @@ package struct PrincipalReader: Sendable {
     /// Whether a request acts as the admin without a token, as in development.
     func isOwner(_ authorization: String) -> Bool { isDevelopment && Self.token(authorization) == "owner" }
 
-    private static func token(_ authorization: String) -> String? {
-        let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
-    }
+    private static func token(_ authorization: String) -> String? { BearerToken.of(authorization).map { String($0) } }
 
     /// - Parameters:
     ///   - authorization: the header's value; nil if there is none, which means an unauthenticated client.

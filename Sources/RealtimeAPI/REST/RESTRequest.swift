@@ -186,9 +186,7 @@ extension RESTRequest {
     private static func credential(_ headers: HTTPHeaders, _ parameters: URLParameters) -> Credential {
         if let token = parameters["auth"] ?? parameters["access_token"] { return .token(token, isHeader: false) }
         guard let header = headers.first(name: "Authorization") else { return .none }
-        let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return .token("", isHeader: true) }
-        return .token(String(parts[1]), isHeader: true)
+        return .token(BearerToken.of(header).map { String($0) } ?? "", isHeader: true)
     }
 
     private static func override(_ text: String?) throws(RESTRefusal) -> RealtimeCredentials.Override? {

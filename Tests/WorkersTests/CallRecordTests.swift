@@ -121,7 +121,7 @@ struct CallRecordTests {
     @Test func linesSayWhatHappened() throws {
         var call = CallRecord(
             function: "f", status: .http(503), executionID: "x", user: "ada", request: ("GET", "/a"),
-            isDelivery: false, ended: .uptimeNanoseconds(5_000_000_000), duration: .microseconds(3007),
+            ended: .uptimeNanoseconds(5_000_000_000), duration: .microseconds(3007),
             wait: .microseconds(20_000))
         let time = call.time(.uptimeNanoseconds(6_000_000_000), .init(seconds: 100, nanoseconds: 0))
         let record = LogRecord(call, at: time)
@@ -159,7 +159,7 @@ struct CallRecordTests {
                 ] {
                     let call = CallRecord(
                         function: "f", status: status, executionID: "x\(text)", user: request == nil ? nil : text,
-                        request: request, isDelivery: false, ended: .uptimeNanoseconds(1),
+                        request: request, ended: .uptimeNanoseconds(1),
                         duration: .microseconds(Int64(text.utf8.count) * 1013 - 1), wait: wait)
                     let time = Timestamp(
                         seconds: 1_795_000_000, nanoseconds: Int32(text.utf8.count * 1_234_567 % 999_999_999))

@@ -34,7 +34,6 @@ package struct CallRecord: Sendable {
     package var user: String?
     /// The method and ``path(of:without:)`` of an HTTP function's request; nil for other functions.
     package var request: (method: String, path: String)?
-    package var isDelivery: Bool
     package var ended: NIODeadline
     /// From the admission to the answer.
     package var duration: TimeAmount

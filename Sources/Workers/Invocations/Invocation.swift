@@ -354,7 +354,7 @@ package final class Invocation {
         let failure = outcome.failure
         var record = CallRecord(
             function: function.manifest.name, status: failure.map { .failed($0.code) } ?? .ok,
-            executionID: executionID, user: head.auth?.id, isDelivery: delivery != nil, ended: now,
+            executionID: executionID, user: head.auth?.id, ended: now,
             duration: now - admittedAt, wait: startedAt.map { $0 - admittedAt })
         let isHTTP = if case .http = function.manifest.trigger { true } else { false }
         if isHTTP, failure == nil, let httpStatus { record.status = .http(httpStatus) }

@@ -110,10 +110,11 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "StorageEngine", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
+        .target(name: "CSQLiteLog"),
         .target(
             name: "SQLiteStorage",
             dependencies: [
-                "StorageEngine",
+                "CSQLiteLog", "StorageEngine",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -672,8 +673,9 @@ let package = Package(
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport", "StoreTestSupport",
+                "CSQLiteLog", "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport", "StoreTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,4 +1,5 @@
 package import StorageEngine
+import CSQLiteLog
 import Foundation
 import GRDB
 
@@ -32,6 +33,8 @@ package final class SQLiteEngine: StorageEngine {
             try queue.writeWithoutTransaction { try Self.adopt($0, file: file) }
             try SQLiteFileCheck.check(file)
             try SQLiteSchema.migrator.migrate(queue)
+            // If that fails, commits write the log page by page.
+            queue.writeWithoutTransaction { _ = functions_gather_log_writes($0.sqliteConnection) }
             tables = try queue.writeWithoutTransaction { database in
                 let tables = try SQLiteTables(database, file: file)
                 for table in StorageTable.allCases { _ = try tables.get(table, []) }

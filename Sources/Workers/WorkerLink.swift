@@ -126,18 +126,22 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
     /// is left stays in the parser and the worker's socket.
     private func readFrames() {
         do throws(ProtocolViolation) {
-            while !hasViolated, !operations.isFull, !isResting, let frame = try parser.next() {
+            while !hasViolated, mayRead, let frame = try parser.next() {
                 incoming.arrived()
                 try handle(frame)
             }
         } catch {
             violated(error)
         }
-        if !hasViolated, let length = parser.incompleteLength { incoming.begin(length) }
-        guard operations.isFull || incoming.isWaiting || isResting, !isPaused, let channel else { return }
+        // A frame holds its memory only while it arrives.
+        if !hasViolated, mayRead, let length = parser.incompleteLength { incoming.begin(length) }
+        guard !mayRead || incoming.isWaiting, !isPaused, let channel else { return }
         isPaused = true
         try? channel.syncOptions?.setOption(.autoRead, value: false)
     }
+
+    /// Whether the worker's other frames let it send more.
+    var mayRead: Bool { !operations.isFull && !isResting }
 
     /// Reads on, if the link is paused.
     func readAgain() {

@@ -118,6 +118,34 @@ import WorkerTesting
         #expect(total.held == 0)
     }
 
+    /// Otherwise it would keep others from theirs for as long as its worker's operations wait.
+    @Test func aLargeFrameHoldsNothingWhileItsLinkIsNotRead() throws {
+        let ring = InvocationRing(timeoutSeconds: 60, maxInstances: 2)
+        let hostile = try caller(ring)
+        hostile.worker.stopReading()
+        hostile.send(try Self.get(), 1...40)
+        ring.run()
+        try answerAll(ring, documentOf: Self.mebibyte)
+        var bytes = ByteBuffer()
+        let request = try Self.set(300_000)
+        bytes.writeFrame(.documentRequest, invocation: hostile.id) {
+            $0.writeInteger(UInt32(41))
+            $0.writeBytes(request.encoded)
+        }
+        let start = bytes.writerIndex
+        bytes.writeFrame(.result, invocation: hostile.id)
+        bytes.setInteger(UInt32(20 * Self.mebibyte), at: start)
+        hostile.worker.send(bytes)
+        ring.run()
+        #expect(hostile.worker.worker.links[0].isPaused)
+        #expect(ring.services.frameBytes.held == 0)
+        hostile.worker.readAgain()
+        ring.run()
+        try answerAll(ring, documentOf: Self.mebibyte)
+        #expect(!hostile.worker.worker.links[0].isPaused)
+        #expect(ring.services.frameBytes.held == 20 * Self.mebibyte + 4)
+    }
+
     /// A function that observes much, where nothing changes, holds up no other work of its worker.
     @Test func whatWaitsHoldsNearlyNothing() {
         let account = OperationBytes().account()

@@ -13,8 +13,8 @@ struct TokenIssuer: Sendable {
     static let lifetime: Int64 = 3600
     /// The member of `firebase` that tells which sign-ins of the user the token belongs to; none for the first.
     static let generation = "sign_in_generation"
-    /// The maximum size of claims with a profile: in base64, with header and signature, such a token is read.
-    private static let maxProfileBytes = JSONWebToken.maxBytes * 3 / 4 - 512
+    /// The maximum size of claims with a profile: in base64, with a header and the longest signature, such a token is read.
+    private static let maxProfileBytes = JSONWebToken.maxBytes * 3 / 4 - 1024
 
     /// - Parameter now: Seconds since 1970.
     func idToken(of user: UserRecord, in session: SignInSession, now: Int64) throws -> String {

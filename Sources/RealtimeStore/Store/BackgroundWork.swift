@@ -6,8 +6,8 @@ import StorageEngine
 ///
 /// Used on the writer's thread.
 struct BackgroundWork {
-    /// The bytes after which a step moves no more rows, which it holds.
-    private static let maxMovedBytes = 1024 * 1024
+    /// The bytes after which a batch moves no more rows, which it holds.
+    static let maxMovedBytes = 1024 * 1024
 
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
@@ -53,7 +53,13 @@ struct BackgroundWork {
     var pause: Duration? { isDone ? nil : isStuck ? .seconds(1) : .zero }
 
     /// Does some of the work.
-    mutating func step(_ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int) throws {
+    ///
+    /// - Parameters:
+    ///   - limit: the rows that it removes or moves.
+    ///   - maxBytes: those after which it moves no more.
+    mutating func step(_ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int)
+        throws
+    {
         isStuck = false
         guard let namespace = next else { return }
         guard let record = try? kind.record(of: namespace) else {
@@ -66,7 +72,7 @@ struct BackgroundWork {
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
         } else if let extent = try movable(of: layout, kind.configuration, storage) {
             let tree = layout.neighbor(of: extent)
-            let moved = try Self.move(extent, to: tree, atMost: limit, in: storage)
+            let moved = try Self.move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
             kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
         } else if let index = record.indexes.first(where: { $0.state != .ready }) {
             let pass = IndexPass(namespace, record.layout, index, storage)
@@ -93,7 +99,8 @@ struct BackgroundWork {
     ///
     /// - Returns: the part of the range whose rows are in the other tree now.
     private static func move(
-        _ extent: TreeLayout.Extent, to tree: UInt32, atMost limit: Int, in storage: any StorageWriter
+        _ extent: TreeLayout.Extent, to tree: UInt32, atMost limit: Int, bytes maxBytes: Int,
+        in storage: any StorageWriter
     ) throws -> KeyRange {
         var rows: [(key: [UInt8], row: [UInt8])] = []
         var bytes = 0
@@ -101,7 +108,7 @@ struct BackgroundWork {
         try storage.scan(.tree, extent.stored, reverse: false) { key, row in
             rows.append((key, row))
             bytes += key.count + row.count
-            isComplete = rows.count < limit && bytes < maxMovedBytes
+            isComplete = rows.count < limit && bytes < maxBytes
             return isComplete
         }
         let header = TreeKey.header(ofTree: tree)

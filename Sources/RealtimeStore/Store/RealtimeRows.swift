@@ -234,11 +234,13 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         // extents, and each batch writes the list of what waits.
         let backlog = background.backlog(in: catalog, maxExtents: configuration.maxExtents)
         let steps = 1 + min(backlog / 4, Self.maxFurtherSteps)
-        let rows = isIdle ? configuration.maxIdleSweptRows / steps : configuration.maxSweptRows
+        let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * min(steps, 8)
         for _ in 0..<steps where !background.isDone {
             // A copy: what the step changes in the catalog is looked at again.
             var work = background
-            try work.step(self, storage, atMost: max(rows, 1))
+            // All commits wait for the steps together.
+            try work.step(
+                self, storage, atMost: max(rows / steps, 1), bytes: BackgroundWork.maxMovedBytes / steps)
             background = work
         }
         guard isCatalogChanged else { return }

@@ -28,7 +28,8 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// A subtree with more rows is deleted or replaced without looking at them, and moved back only while it has no
     /// more.
     package var maxComparedRows = 2_000
-    /// The rows that one batch moves or removes in the background: beside commits, and if there are none.
+    /// The rows that one batch moves or removes in the background: beside commits, where much waits up to eight times as
+    /// many, and if there are none.
     package var maxSweptRows = 256
     package var maxIdleSweptRows = 4_096
     /// A namespace with more extents (see `TreeLayout`) moves even large ones back.

@@ -26,8 +26,8 @@ final class IncomingFrame: OperationBytesTaker, @unchecked Sendable {
         self.account = account
     }
 
-    /// One of the largest frames for one function, so that workers that send nothing more hold up their own function
-    /// first, and four for all.
+    /// A function has at most one of the largest frames and half of what is free, so workers that send nothing more hold
+    /// up their own function first.
     static func budget() -> OperationBytes {
         let largest = Frame.maxLength + 4
         return OperationBytes(worker: largest, all: 4 * largest)
@@ -39,11 +39,11 @@ final class IncomingFrame: OperationBytesTaker, @unchecked Sendable {
         if account.take(length, orLater: self) { hold(length) } else { isWaiting = true }
     }
 
-    /// The memory that the frame waits for. Called on any thread.
+    /// The memory that the frame waits for. Called on any thread. A link that isn't read asks again when it is.
     func received(_ bytes: Int) {
         eventLoop.execute { [self] in
             isWaiting = false
-            guard !isClosed else { return account.give(bytes) }
+            guard !isClosed, link.mayRead else { return account.give(bytes) }
             hold(bytes)
             link.readAgain()
         }

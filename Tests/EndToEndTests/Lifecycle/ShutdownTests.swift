@@ -36,7 +36,12 @@ import Testing
         await HostSlots.take()
         defer { HostSlots.release() }
         let host = try await RunningHost.start(in: directory, ignoresHangUp: true)
+        var running = try await host.functions.open(
+            "POST", "/demo-shop/us-central1/quietStream", headers: StreamingTests.stream,
+            bytes: Array(#"{"data":1500}"#.utf8))
         host.process.send(SIGHUP)
+        #expect(try await running.read(until: "result").contains(#"{"result":"done"}"#))
+        // A host that shuts down would have ended with its last call.
         try await host.expectEcho()
         host.process.send(SIGTERM)
         #expect(try await host.process.end() == 0)

@@ -140,6 +140,36 @@ import Testing
         func close() {}
     }
 
+    /// The client would take it for all that there is, and resume behind what was lost.
+    @Test func whatTheStreamHasWhileItsSessionEndsIsNotSent() throws {
+        let session = WebChannelSession(id: "s", owner: 1, requester: Requester(.admin), limits: .init())
+        let connection = EmbeddedChannel()
+        session.connect(EndingMessage { session.terminate() })
+        session.pump()
+        #expect(session.open(isBuffered: false, acknowledged: 0, on: connection) == nil)
+        #expect(session.isOver(at: .now, after: .seconds(60)))
+        _ = try connection.finish()
+    }
+
+    /// A stream whose session ends while its one message is taken.
+    private final class EndingMessage: StreamEndpoint {
+        private let end: Mutex<(@Sendable () -> Void)?>
+
+        init(_ end: @escaping @Sendable () -> Void) { self.end = Mutex(end) }
+
+        func take() -> (messages: [[UInt8]], isLast: Bool) {
+            guard let end = end.withLock({ $0.take() }) else { return ([], false) }
+            end()
+            return ([Array("1".utf8)], false)
+        }
+
+        func receive(_ text: [UInt8]) {}
+        func decideAgain() {}
+        func refresh() {}
+        func fail(_ error: DocumentError) {}
+        func close() {}
+    }
+
     @Test func mapsAreHandledOnceAndInOrder() throws {
         var state = WebChannelState()
         func receive(_ numbers: Int...) throws -> [String] {

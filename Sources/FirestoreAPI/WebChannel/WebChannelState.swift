@@ -44,6 +44,8 @@ struct WebChannelState {
     private(set) var unacknowledgedBytes = 0
     /// Whether nothing more comes, so that the session ends once all was sent.
     private(set) var isFinished = false
+    /// Whether it was ended before all was sent. What the stream still had isn't sent then: it follows what was lost.
+    private var isTerminated = false
 
     /// Maps that may wait for earlier ones. The SDK sends at most 1,000 in one request.
     static let maxEarlyMaps = 1000
@@ -85,6 +87,7 @@ struct WebChannelState {
 
     /// Messages for the client, each of them an array of the protocol.
     mutating func send(_ messages: [[UInt8]]) {
+        guard !isTerminated else { return }
         for message in messages { append(message, isNoop: false) }
     }
 
@@ -154,6 +157,7 @@ struct WebChannelState {
     /// Ends the session.
     mutating func terminate() {
         isFinished = true
+        isTerminated = true
         unacknowledged = []
         unacknowledgedBytes = 0
         early = [:]

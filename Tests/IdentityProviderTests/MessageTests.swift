@@ -1,4 +1,5 @@
 import CommitPipeline
+import DocumentModel
 import HTTPTypes
 import HostTesting
 @testable import IdentityProvider
@@ -132,6 +133,41 @@ import Testing
             #expect(message.contains("message.kind=resetPassword"))
             #expect(!log.all.joined().contains("oobCode"))
             #expect(!log.all.joined().contains("ada@example.com"))
+        }
+    }
+
+    /// A clock that was wrong is set right while the sender waits.
+    @Test func theSenderLooksAtTheClockAgain() async throws {
+        let (clock, mails) = (ManualClock.atIssue(), ScriptedDelivery([Self.down]))
+        let (pauses, continuation) = AsyncStream<Duration>.makeStream()
+        try await SignInHost.serving(
+            policy: .production, configuration: Self.configuration, delivery: MessageDelivery(mail: mails),
+            sleep: {
+                continuation.yield($0)
+                try await clock.sleep(for: $0)
+            }, now: clock.wall
+        ) { host in
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            _ = try await Self.askForReset(host)
+            _ = try await mails.next()
+            for await pause in pauses where pause == .seconds(5) { break }
+            let right = clock.timestamp()
+            clock.setWall(Timestamp(seconds: right.seconds - 3600, nanoseconds: 0))
+            host.toolkit.codes.queue.wake.raise()
+            for await pause in pauses where pause != .seconds(5) {
+                #expect(pause == .seconds(60))
+                break
+            }
+            clock.setWall(right)
+            // The sender may begin to wait once more.
+            let time = Task {
+                while !Task.isCancelled {
+                    await clock.sleepers()
+                    clock.advance(by: .seconds(1))
+                }
+            }
+            #expect(try await mails.next().attempts == 2)
+            time.cancel()
         }
     }
 

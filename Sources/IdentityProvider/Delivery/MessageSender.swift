@@ -13,6 +13,8 @@ package final class MessageSender: Service {
 
     /// In each lane. Each message may have a thread of its own.
     private static let sentAtOnce = 4
+    /// The longest wait between two looks at the clock, in seconds: it may be set meanwhile.
+    private static let longestWait: Int64 = 60
     /// Seconds between two log lines about failures.
     private static let pauseOfLines: Int64 = 60
 
@@ -77,7 +79,9 @@ package final class MessageSender: Service {
                         self.queue.wake.raise()
                     }
                 }
-                if !step.isChange { await wait(seconds: step.next.map { max(1, $0 - queue.now()) }) }
+                if !step.isChange {
+                    await wait(seconds: step.next.map { min(max(1, $0 - queue.now()), Self.longestWait) })
+                }
             }
         }
     }

@@ -77,7 +77,8 @@ package struct DeliveryService: Sendable {
             switch action {
             case .count: ids.count
             case .retry: try await store.outbox.requeue(ids)
-            case .drop: try await store.outbox.drop(ids)
+            // Another operator may have requeued some since they were read.
+            case .drop: try await store.outbox.drop(unchanged: found.map(\.delivery))
             }
         return DeliveryChange(count: count, next: next)
     }

@@ -47,6 +47,7 @@ package struct Delivery: Hashable, Sendable {
     }
 
     package var due: Timestamp? { if case .pending(let due) = state { due } else { nil } }
+    var isDead: Bool { if case .dead = state { true } else { false } }
     /// When the event happened; the delivery was written in the same commit.
     package var created: Timestamp { Timestamp(microseconds: id.event.version) }
     /// The start of the delivery's age: the event's time, or the time when it was requeued.

@@ -46,6 +46,11 @@ extension Outbox {
     /// Removes deliveries that aren't leased.
     package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await inParts(ids) { .drop($0) } }
 
+    /// Removes deliveries that aren't leased, and were neither requeued nor dead-lettered since they were read.
+    package func drop(unchanged deliveries: [Delivery]) async throws(DocumentError) -> Int {
+        try await inParts(deliveries) { .dropUnchanged($0) }
+    }
+
     /// Dead-letters deliveries that aren't leased and weren't requeued since they were read.
     package func deadLetter(_ deliveries: [Delivery], because reason: String) async throws(DocumentError) -> Int {
         try await inParts(deliveries) { .deadLetter($0, reason) }

@@ -46,14 +46,22 @@ final class OutboxBatch {
             }
         case .drop(let ids):
             return try forEach(ids) { delivery in
-                try finish(delivery, as: .dropped, at: now)
-                changes.withdraw(delivery.id)
+                try drop(delivery, at: now)
+                return true
+            }
+        case .dropUnchanged(let read):
+            let known = Dictionary(read.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            return try forEach(read.map(\.id)) { delivery in
+                guard let before = known[delivery.id], before.requeued == delivery.requeued,
+                    before.isDead == delivery.isDead
+                else { return false }
+                try drop(delivery, at: now)
                 return true
             }
         case .deadLetter(let read, let reason):
             let requeued = Dictionary(read.map { ($0.id, $0.requeued) }, uniquingKeysWith: { first, _ in first })
             return try forEach(read.map(\.id)) { delivery in
-                if case .dead = delivery.state { return false }
+                if delivery.isDead { return false }
                 guard requeued[delivery.id] == delivery.requeued else { return false }
                 try deadLetter(delivery, at: now) { $0.lastError = DeliveryFailure.cut(reason) }
                 changes.withdraw(delivery.id)
@@ -64,6 +72,11 @@ final class OutboxBatch {
             queues.forget()
             return try keys.reduce(0) { $0 + (try repair(table, $1, now)) }
         }
+    }
+
+    private func drop(_ delivery: Delivery, at now: Timestamp) throws {
+        try finish(delivery, as: .dropped, at: now)
+        changes.withdraw(delivery.id)
     }
 
     private func end(

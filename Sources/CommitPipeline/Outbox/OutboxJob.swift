@@ -48,6 +48,8 @@ struct OutboxJob: CommitJob {
         /// Makes dead and pending deliveries due now, and forgets their attempts.
         case requeue([DeliveryID])
         case drop([DeliveryID])
+        /// Leaves alone what was requeued, or became a dead letter, since it was read.
+        case dropUnchanged([Delivery])
         /// Leaves alone what was requeued since it was read.
         case deadLetter([Delivery], String)
         /// Stores or removes records of the host, and enqueues runs with them.

@@ -122,6 +122,25 @@ struct OutcomeTests {
         }
     }
 
+    /// An operator drops dead letters that are read first; another one may requeue some in between.
+    @Test(arguments: EngineKind.allCases) func whatHasChangedSinceItWasReadIsNotDropped(kind: EngineKind) async throws {
+        try await withStore(await started(kind)) { test in
+            for number in 0..<4 { try await test.set("a/d\(number)", [:]) }
+            let ids = try await test.due("f").map(\.delivery.id)
+            #expect(try await test.deadLetter(Array(ids[0...1]), because: "it broke") == 2)
+            let (dead, pending) = (try await test.dead(), try await test.due("f").map(\.delivery))
+            test.clock.advance(seconds: 60)
+            #expect(try await test.store.outbox.requeue([ids[0]]) == 1)
+            #expect(try await test.store.outbox.drop(unchanged: dead) == 1)
+            #expect(try await test.dead().isEmpty)
+            #expect(try await test.deadLetter([ids[2]], because: "it broke") == 1)
+            #expect(try await test.store.outbox.drop(unchanged: pending) == 1)
+            #expect(try await test.due("f").map(\.delivery.id) == [ids[0]])
+            #expect(try await test.dead().map(\.id) == [ids[2]])
+            #expect(try test.problems().isEmpty)
+        }
+    }
+
     @Test func manyAreDoneInParts() async throws {
         try await withStore(await started()) { test in
             try await test.commit((0..<499).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })

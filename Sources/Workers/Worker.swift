@@ -75,11 +75,14 @@ package final class Worker: Sendable {
 
     /// The process runs. It must make its links ready in time.
     package func started(_ process: any WorkerProcess) {
-        state.withLock {
-            $0.process = process
-            $0.openLinks = links.count
-            $0.startedAt = now
+        let isEnding = state.withLock { state in
+            state.process = process
+            state.openLinks = links.count
+            state.startedAt = now
+            return state.reason != nil
         }
+        // The host has ended the worker before it had a process. Its links and limits are set up first.
+        if isEnding { schedule(in: .zero) { process.kill() } }
         schedule(in: Self.startTimeout) { [weak self] in self?.killUnlessReady() }
     }
 

@@ -44,6 +44,22 @@ import WorkerTesting
         #expect(second.heard == [])
     }
 
+    /// The host stops after it has asked for a process, and before there is one.
+    @Test func aProcessThatStartsAfterTheEndOfItsWorkerIsKilledAtOnce() throws {
+        let ring = InvocationRing()
+        let client = PlayedClient()
+        client.invocation = try ring.function.admit(for: client, on: ring.loop) {
+            InvocationRequest(head: InvocationHead(), body: .bytes(ByteBuffer(string: "null")))
+        }
+        #expect(ring.processes.workers.isEmpty)
+        ring.function.pool.stop()
+        ring.run()
+        let worker = try #require(ring.processes.workers.first)
+        #expect(!worker.isRunning)
+        #expect(ring.function.pool.isEmpty)
+        #expect(client.heard.count == 1)
+    }
+
     /// A write to the worker finds that it has ended, while more of what it has sent is already here.
     @Test func aLinkThatClosesWhileItsFramesAreReadLosesNoResult() throws {
         let ring = InvocationRing(concurrency: 2)

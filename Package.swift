@@ -993,7 +993,8 @@ let package = Package(
         .testTarget(
             name: "DeploymentsTests",
             dependencies: [
-                "FunctionManifest", "WorkerProtocol", "Workers", "ControlProtocol", "HostConfiguration",
+                "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "StorageEngine",
+                "CommitPipeline", "DocumentStore", "Workers", "ControlProtocol", "HostConfiguration",
                 "Deployments", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
             ],

@@ -13,6 +13,8 @@ package final class RulesSwitch: Sendable {
     private let isDevelopment: Bool
     private let logger: Logger
     private let served: Mutex<(rules: ProjectRules, release: String?)>
+    /// What the store was configured with last. Locked meanwhile: of two changes at once, the later one stays.
+    private let configured: Mutex<ProjectRules>
     private let databaseRules: @Sendable (RulesFile<DatabaseRules>?) -> Void
 
     /// - Parameters:
@@ -28,6 +30,7 @@ package final class RulesSwitch: Sendable {
         self.logger = logger
         self.databaseRules = databaseRules
         served = Mutex((first.rules, first.release))
+        configured = Mutex(first.rules)
         clients.replace(state(of: first.rules))
         for warning in first.rules.warnings { logger.notice("\(warning)") }
     }
@@ -37,8 +40,12 @@ package final class RulesSwitch: Sendable {
     /// The release that is served; nil if others are.
     package var release: String? { now.release }
 
-    private var now: (rules: ProjectRules, release: String?) {
-        var now = served.withLock { $0 }
+    private var now: (rules: ProjectRules, release: String?) { served.withLock { withUpload($0) } }
+
+    private func withUpload(
+        _ served: (rules: ProjectRules, release: String?)
+    ) -> (rules: ProjectRules, release: String?) {
+        var now = served
         // In development, rules can be uploaded.
         if case .rules(let ruleset) = clients.current, ruleset.source.bytes != now.rules.rules?.ruleset.source.bytes {
             now.rules.rules = RulesFile(path: "the uploaded rules", ruleset)
@@ -48,8 +55,11 @@ package final class RulesSwitch: Sendable {
     }
 
     package func begin(_ store: DocumentStore) {
-        store.configure(current.indexes ?? IndexFile(), logger: logger)
-        databaseRules(current.databaseRules)
+        configured.withLock { configured in
+            configured = served.withLock { $0.rules }
+            store.configure(configured.indexes ?? IndexFile(), logger: logger)
+            databaseRules(configured.databaseRules)
+        }
     }
 
     /// Serves other rules and indexes. The host doesn't wait for the indexes' builds: until they are done, queries run
@@ -57,20 +67,24 @@ package final class RulesSwitch: Sendable {
     ///
     /// - Parameter release: the id; nil for the files of `functions.json`.
     package func serve(_ rules: ProjectRules, release: String?, in store: DocumentStore) {
-        let hasOtherRules = rules.rules?.source != current.rules?.source
         // Within the lock, so that what is served last is also what decides.
-        let before = served.withLock { served in
-            let before = served.rules
+        let hasOtherRules = served.withLock { served in
+            let hasOtherRules = rules.rules?.source != withUpload(served).rules.rules?.source
             served = (rules, release)
             if hasOtherRules { clients.replace(state(of: rules)) }
-            return before
+            return hasOtherRules
         }
-        if rules.indexes?.source != before.indexes?.source {
-            store.configure(rules.indexes ?? IndexFile(), logger: logger)
-        }
-        if rules.databaseRules?.source != before.databaseRules?.source {
-            databaseRules(rules.databaseRules)
-            for warning in rules.databaseRules?.warnings ?? [] { logger.notice("\(warning)") }
+        configured.withLock { configured in
+            // Another change may have been served since.
+            let (before, rules) = (configured, served.withLock { $0.rules })
+            configured = rules
+            if rules.indexes?.source != before.indexes?.source {
+                store.configure(rules.indexes ?? IndexFile(), logger: logger)
+            }
+            if rules.databaseRules?.source != before.databaseRules?.source {
+                databaseRules(rules.databaseRules)
+                for warning in rules.databaseRules?.warnings ?? [] { logger.notice("\(warning)") }
+            }
         }
         guard hasOtherRules else { return }
         for warning in rules.rules?.warnings ?? [] { logger.notice("\(warning)") }

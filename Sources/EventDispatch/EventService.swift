@@ -243,9 +243,11 @@ package final class EventService: Service {
 
     private func countDeliveries() async -> Result<[DeliveryCounts], DocumentError> {
         let now = parts.now()
+        // The wall clock may be set meanwhile.
+        let start = store.pipeline.elapsed()
         do throws(DocumentError) {
             let deliveries = try await store.outbox.counts()
-            let seconds = parts.now().seconds(since: now)
+            let seconds = (store.pipeline.elapsed() - start) / .seconds(1)
             state.withLock { ($0.counts, $0.counting) = ((deliveries, now, seconds), nil) }
             return .success(deliveries)
         } catch {

@@ -6,6 +6,8 @@ import FunctionManifest
 import DocumentStore
 @testable import EventDispatch
 import StorageEngine
+import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -437,5 +439,53 @@ import Testing
         #expect(metrics.map(\.isServed) == [true, false])
         #expect(metrics.map(\.pending) == [1, 1])
         #expect(metrics[1].oldest.map { abs($0.seconds(since: begun)) < 0.001 } == true)
+    }
+
+    @Test func deliveriesAreCountedAgainIfTheClockWasSetAheadDuringACount() async throws {
+        let engine = ObservedCounts()
+        let ring = try await DispatcherRing([.created("f")], on: engine)
+        let begun = ring.clock.timestamp()
+        let clock = ring.clock
+        try await ring.set("items/1")
+        engine.onCount { clock.setWall(Timestamp(seconds: begun.seconds + 3600, nanoseconds: 0)) }
+        #expect(try await ring.service.metrics().map(\.pending) == [1])
+        try #require(clock.timestamp().seconds == begun.seconds + 3600)
+        try await ring.set("items/2")
+        clock.setWall(Timestamp(seconds: begun.seconds + 7200, nanoseconds: 0))
+        #expect(try await ring.service.metrics().map(\.pending) == [2])
+    }
+
+    /// A memory engine that calls back before it next counts deliveries.
+    private final class ObservedCounts: StorageEngine {
+        private let inner = MemoryEngine()
+        private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
+        func onCount(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
+
+        func makeReadSession() throws -> any ReadSession {
+            WrappingSession(try inner.makeReadSession()) { Reader(inner: $0, engine: self) }
+        }
+
+        func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
+
+        func close() throws {}
+
+        private func willCount() {
+            let call = action.withLock { action in
+                defer { action = nil }
+                return action
+            }
+            call?()
+        }
+
+        private struct Reader: ForwardingReader {
+            let inner: any StorageReader
+            let engine: ObservedCounts
+
+            func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
+                if table == .deliveries { engine.willCount() }
+                return try inner.count(table, range)
+            }
+        }
     }
 }

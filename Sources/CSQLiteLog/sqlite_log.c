@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Some thirty pages. It stays in the processor's cache until it is written. */
-#define CAPACITY (256 * 1024)
+/* SQLite's files write less than 128 KiB at a time. */
+#define CAPACITY (127 * 1024)
 
 /* What SQLite calls for the log's file in place of the operating system's methods. SQLite hands on the file, through which
    this is found: so the methods come first. */

@@ -202,6 +202,15 @@ import TextFormats
         #expect(polling.offerUpgrade() == true)
     }
 
+    @Test func noWebSocketTakesOverASessionThatHasEnded() {
+        var polling = started()
+        #expect(polling.offerUpgrade() == true)
+        _ = polling.poll(1, segments(#"{"t":"c","d":{"t":"n","d":{}}}"#, from: 0))
+        _ = polling.end()
+        #expect(polling.confirmUpgrade() == [])
+        #expect(polling.offerUpgrade() == false)
+    }
+
     @Test(arguments: [
         ("start=t&ser=1&cb=7&v=5&ns=n", LongPollRequest.start(callback: "7")),
         ("start=t&cb=12&ls=F", .start(callback: "12")),

@@ -91,6 +91,44 @@ import TextFormats
         return session
     }
 
+    /// Its connection has ended, and would never let go of the WebSocket that it went over to.
+    @Test func aSessionThatEndsBeforeItHasSwitchedIsForgottenWithItsSocket() throws {
+        let channel = EmbeddedChannel()
+        let parts = RealtimeParts(
+            service: InMemoryService(),
+            credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: parts)
+        let ended = WeakSession(try endedSession(on: channel, loop))
+        #expect(!ended.isForgotten)
+        // The WebSocket was closed with it.
+        #expect(!channel.isActive)
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .minutes(10))
+        #expect(ended.isForgotten)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A session that has ended while its client was going over to the channel's WebSocket.
+    private func endedSession(on channel: EmbeddedChannel, _ loop: RealtimeLoop) throws -> PollSession {
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), SlowDatabase(), .init(host: "h"), address: 1, loop: loop)
+        let session = PollSession(connection, callback: "1", password: "P", address: 1)
+        session.start { _ in }
+        let offered = OfferedSocket()
+        let socket = WebSocketHandler(channel, to: offered, on: connection.queue, address: 1, loop: loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        #expect(offered.offer(WebSocketTransport(socket, channel), to: session) == true)
+        poll(session, 0, #"{"t":"c","d":{"t":"n","d":{}}}"#)
+        // Invalid, so that the session ends.
+        poll(session, 1, "x")
+        channel.embeddedEventLoop.run()
+        offered.receive(.switchTransport, bytes: 0)
+        channel.embeddedEventLoop.run()
+        return session
+    }
+
     /// The value would be lost: one part of it is with the poll, and the rest without a beginning.
     @Test func aValueThatIsBeingSentGoesToTheWebSocketWhole() throws {
         let channel = EmbeddedChannel()

@@ -184,10 +184,12 @@ struct LongPollConnection {
         actions.append(.answer(poll, takeMessages()))
     }
 
-    /// Ends the session. A held poll, or the next one, says so after the messages that wait.
+    /// Ends the session, and no WebSocket takes over any more. A held poll, or the next one, says so after the messages
+    /// that wait.
     mutating func end() -> [Action] {
         guard !isEnded else { return [] }
         isEnded = true
+        withdrawUpgrade()
         forgetReceived()
         defer { held = [] }
         guard let last = held.last else { return [] }
@@ -234,7 +236,7 @@ struct LongPollConnection {
         return actions
     }
 
-    /// The WebSocket is closed before the client went on there: it goes on polling.
+    /// The WebSocket is closed before the client went on there, which goes on polling; or the session has ended.
     mutating func withdrawUpgrade() {
         if case .offered = upgrade { upgrade = .none }
     }

@@ -228,11 +228,15 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         perform(polling.setReading(isReading))
     }
 
-    func close() { perform(polling.end()) }
+    func close() {
+        perform(polling.end())
+        // One that was offered doesn't take over any more.
+        if !isSwitched { socket?.abort() }
+    }
 
     func abort() {
         collected = []
-        if isSwitched { socket?.abort() }
+        socket?.abort()
         perform(polling.abort())
     }
 

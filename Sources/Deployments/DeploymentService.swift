@@ -201,7 +201,12 @@ package actor DeploymentService: Service {
             }
             let build = try await Release.local(configured, parts.configuration, executable)
             let release = try await parts.copies.copy(build, id: id)
-            try await serveCopies(try await next(replacing: name, with: release))
+            do {
+                try await serveCopies(try await next(replacing: name, with: release))
+            } catch {
+                parts.copies.remove([release])
+                throw error
+            }
         }
     }
 
@@ -216,10 +221,15 @@ package actor DeploymentService: Service {
             await maker.replaceParams(with: configuration)
             let current = parts.served.current
             var releases: [Release] = []
-            for release in current.releases {
-                releases.append(release.isLocal ? try await parts.copies.copy(release, id: id) : release)
+            do {
+                for release in current.releases {
+                    releases.append(release.isLocal ? try await parts.copies.copy(release, id: id) : release)
+                }
+                try await serveCopies(try await maker.make(releases, after: current))
+            } catch {
+                parts.copies.remove(releases)
+                throw error
             }
-            try await serveCopies(try await maker.make(releases, after: current))
             return releases.filter { !$0.isLocal }.map(\.bundle)
         }
     }

@@ -9,20 +9,33 @@ package struct LocalCopies: Sendable {
     package init(in data: DataDirectory) { directory = data.file("local") }
 
     func copy(_ release: Release, id: String) async throws -> Release {
-        let place = "\(directory)/\(release.bundle)-\(id)"
         var copy = release
         copy.id = id
+        let place = place(of: copy)
         copy.executable = place + "/bundle"
         let (source, target, parent) = (release.executable, copy.executable, directory)
-        try await ReleaseStore.runBlocking {
-            // An earlier run of the host may have left one.
-            try? FileManager.default.removeItem(atPath: place)
-            try FileBytes.makeDirectory(place)
-            let program = (source as NSString).resolvingSymlinksInPath
-            try FileManager.default.copyItem(atPath: program, toPath: target)
-            try FileBytes.giveAll(place, toOwnerOf: parent)
+        do {
+            try await ReleaseStore.runBlocking {
+                // An earlier run of the host may have left one.
+                try? FileManager.default.removeItem(atPath: place)
+                try FileBytes.makeDirectory(place)
+                let program = (source as NSString).resolvingSymlinksInPath
+                try FileManager.default.copyItem(atPath: program, toPath: target)
+                try FileBytes.giveAll(place, toOwnerOf: parent)
+            }
+        } catch {
+            // A full disk would stay full.
+            remove([copy])
+            throw error
         }
         return copy
+    }
+
+    private func place(of copy: Release) -> String { "\(directory)/\(copy.bundle)-\(copy.id)" }
+
+    /// Deletes copies that can't be served. Deployed releases among them aren't copies, and stay.
+    func remove(_ copies: [Release]) {
+        for copy in copies where copy.isLocal { try? FileManager.default.removeItem(atPath: place(of: copy)) }
     }
 
     /// Deletes the copies of all other builds. Workers that still run keep their open file.

@@ -93,6 +93,9 @@ import Testing
             try directory.write("GREETING=again\nLIMIT=many\n", to: ".env")
             try await host.waitForLog("params can't be reloaded: ")
             #expect(try await params()?["greeting"]?.text == "hello")
+            // The served build and the one before, but none for the settings that can't be used.
+            let copies = try FileManager.default.contentsOfDirectory(atPath: directory.data + "/local")
+            #expect(copies.count == 2)
             try FileManager.default.removeItem(atPath: directory.path + "/.env")
             try directory.configure(
                 bundles: #"{ "name": "app", "product": "App" }"#,

@@ -388,6 +388,51 @@ import Testing
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    /// A client that leaves as soon as it is sent something.
+    private final class LeavingClient: ChannelOutboundHandler {
+        typealias OutboundIn = HTTPServerResponsePart
+
+        /// What its request does then.
+        var onLeave: () -> Void = {}
+
+        func flush(context: ChannelHandlerContext) {
+            context.close(promise: nil)
+            onLeave()
+        }
+    }
+
+    /// The loop would keep it, and its timer, for ever.
+    @Test func aStreamWhoseClientLeavesAtItsBeginningHasNoTimer() throws {
+        let (channel, client) = (EmbeddedChannel(), LeavingClient())
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        let connection = RESTConnection(loop: loop)
+        try channel.pipeline.syncOperations.addHandlers([client, connection])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let stream = ValueStream(.root, form: .export, until: .init(.admin), connection)
+        client.onLeave = { stream.cancel() }
+        stream.deliver(.began(RealtimeListenStart(.value(.bytes(Array("1".utf8))))))
+        #expect(!channel.isActive)
+        #expect(stream.keepAlive == nil)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func aProfileWhoseClientLeavesAtItsBeginningHasNoTimer() throws {
+        let (channel, client) = (EmbeddedChannel(), LeavingClient())
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        let connection = RESTConnection(loop: loop)
+        try channel.pipeline.syncOperations.addHandlers([client, connection])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let profile = DatabaseProfile()
+        let stream = ProfileStream(profile, until: .init(.admin), connection)
+        client.onLeave = { stream.cancel() }
+        let hasBegun = stream.begin()
+        #expect(hasBegun)
+        #expect(!channel.isActive)
+        #expect(stream.keepAlive == nil)
+        #expect(!profile.isWatched)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test(arguments: [(300_000, HTTPResponseStatus.ok), (400_000, .serviceUnavailable)])
     func anAnswerThatIsNotTakenCounts(bytes: Int, status: HTTPResponseStatus) throws {
         let budget = MemoryBudget(total: 1_000_000)

@@ -16,7 +16,7 @@ final class ProfileStream: EventStream, @unchecked Sendable {
     private var events: Deque<ByteBuffer> = []
     private let waitingBytes = Atomic(0)
     private var isOpen = true
-    private var keepAlive: RepeatedTask?
+    private(set) var keepAlive: RepeatedTask?
     /// What is recorded while the client has more than this to read is left out.
     static let maxWaitingBytes = 1024 * 1024
 
@@ -31,12 +31,13 @@ final class ProfileStream: EventStream, @unchecked Sendable {
     /// - Returns: false if too many watch.
     func begin() -> Bool {
         guard profile.add(self) else { return false }
-        connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
-        connection.flush()
+        // Before the head: the client may leave while it is sent, which ends the timer.
         let interval = loop.parts.port.keepAlive
         keepAlive = loop.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { [weak self] _ in
             self?.showLife()
         }
+        connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
+        connection.flush()
         return true
     }
 
@@ -91,6 +92,7 @@ final class ProfileStream: EventStream, @unchecked Sendable {
         isOpen = false
         events = []
         keepAlive?.cancel()
+        keepAlive = nil
         profile.remove(self)
     }
 }

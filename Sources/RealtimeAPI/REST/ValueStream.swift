@@ -40,7 +40,7 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
     private var held: HeldMemory?
     private(set) var holder: MemoryBudget.Holder?
     private var isReading = false
-    private var keepAlive: RepeatedTask?
+    private(set) var keepAlive: RepeatedTask?
     private var tokenEnd: Scheduled<Void>?
 
     init(
@@ -73,6 +73,7 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
             connection.refuse(RESTRefusal(error))
         case (.starting, .began(let start)):
             state = .open
+            watch()
             connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
             connection.flush()
             begin(start)
@@ -97,9 +98,12 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
             pump()
         case .unchanged, .ranges: break
         }
+    }
+
+    /// Call before anything is sent: the client may leave while it is, which ends the timers.
+    private func watch() {
         let interval = loop.parts.port.keepAlive
-        let eventLoop = loop.eventLoop
-        keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { [weak self] _ in
+        keepAlive = loop.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { [weak self] _ in
             self?.showLife()
         }
         if let until = bearer.until { waitForTokenEnd(until) }
@@ -231,6 +235,7 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
         listening?.cancel()
         listening = nil
         keepAlive?.cancel()
+        keepAlive = nil
         tokenEnd?.cancel()
         for case .content(let stream) in items { stream.cancel() }
         items = []

@@ -229,10 +229,15 @@ extension SQLiteEngine: EmbeddedEngine {
         }
         try beside.close()
         try cancellation.check()
-        try queue.writeWithoutTransaction { database in
-            sqlite3_busy_timeout(database.sqliteConnection, 0)
-            defer { sqlite3_busy_timeout(database.sqliteConnection, 5000) }
-            _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-        }
+        try queue.writeWithoutTransaction { try Self.truncateLog($0, waiting: 0) }
+    }
+
+    /// Truncates the write-ahead log, outside of a transaction, if no reader needs it any more.
+    ///
+    /// - Parameter wait: how long readers may take to end, in milliseconds.
+    static func truncateLog(_ database: Database, waiting wait: CInt) throws {
+        sqlite3_busy_timeout(database.sqliteConnection, wait)
+        defer { sqlite3_busy_timeout(database.sqliteConnection, 5000) }
+        _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 }

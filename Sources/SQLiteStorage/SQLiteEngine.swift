@@ -15,12 +15,19 @@ package final class SQLiteEngine: StorageEngine {
     nonisolated(unsafe) let tables: SQLiteTables
     // As `tables`. Empty between batches; it keeps their memory.
     nonisolated(unsafe) private let rows: StorageBatch
+    /// From this size on, in bytes, the write-ahead log is long.
+    private let longLog: Int
+    // As `tables`. The size of the log at which a commit next waits for reads.
+    nonisolated(unsafe) private var nextWait: Int
 
     /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
+    /// - Parameter longLog: larger than what SQLite leaves the log when it begins it anew, `journal_size_limit`.
     /// - Throws: `StorageError` if the file is damaged, was written by a newer version or can't be used.
-    package init(file: String) throws {
+    package init(file: String, longLog: Int = 128 << 20) throws {
         self.file = file
+        self.longLog = longLog
+        nextWait = longLog
         do {
             if FileManager.default.fileExists(atPath: file) {
                 try SQLiteFileCheck.check(file)
@@ -69,6 +76,7 @@ package final class SQLiteEngine: StorageEngine {
                 try rows.forEachRemovedRange { try tables.remove($0, $1) }
                 try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")
+                shortenLog(database)
                 return result
             } catch {
                 // Some failures have already ended the transaction.
@@ -76,6 +84,20 @@ package final class SQLiteEngine: StorageEngine {
                 throw error
             }
         }
+    }
+
+    /// Truncates a long log. By itself, SQLite begins it anew only when no read needs it, which may never be while reads
+    /// overlap.
+    private func shortenLog(_ database: Database) {
+        let size = StoreFile.size(file + "-wal") ?? 0
+        if size < longLog { nextWait = longLog }
+        guard size >= nextWait else { return }
+        // As many milliseconds as the log has MiB: long reads are waited for only once short waits were of no use.
+        let wait = CInt(min(max(size >> 20, 100), 1000))
+        // The batch is durable: as after SQLite's own checkpoints, a failure is left to the next one.
+        try? Self.truncateLog(database, waiting: wait)
+        // A long read, such as a backup's, isn't waited for again at each commit.
+        nextWait = max(longLog, (StoreFile.size(file + "-wal") ?? 0) + longLog / 2)
     }
 
     package func close() throws {

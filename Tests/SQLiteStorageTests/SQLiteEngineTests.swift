@@ -3,8 +3,10 @@ import TestSupport
 import TestSupport
 import StorageEngine
 import StoreTestSupport
+import Dispatch
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 struct SQLiteEngineTests {
@@ -286,6 +288,47 @@ struct SQLiteEngineTests {
         let before = FileManager.default.contents(atPath: file)
         #expect(refusal(file)?.kind == .damaged)
         #expect(FileManager.default.contents(atPath: file) == before)
+        withExtendedLifetime(directory) {}
+    }
+
+    /// Reads that overlap keep SQLite from beginning its log anew by itself.
+    @Test(.endsHangs) func theLogBeginsAnewAlthoughEachCommitMeetsARead() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let engine = try SQLiteEngine(file: file, longLog: 1 << 20)
+        let value = [UInt8](repeating: 7, count: 100_000)
+        let isOver = Atomic(false)
+        defer { isOver.store(true, ordering: .relaxed) }
+        var (size, isShorter) = (0, false)
+        for number in 1...200 where !isShorter {
+            let (began, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            Thread.detachNewThread {
+                defer {
+                    began.signal()
+                    ended.signal()
+                }
+                try? engine.makeReadSession().read { reader in
+                    _ = try reader.get(.meta, [1])
+                    began.signal()
+                    // Ends after the commit, which may be waiting for it.
+                    let later = try engine.makeReadSession()
+                    while !isOver.load(ordering: .relaxed),
+                        try later.read({ try $0.get(.meta, [1]) }) != [UInt8(number)]
+                    {}
+                }
+            }
+            began.wait()
+            try engine.write { writer in
+                try writer.put(.meta, [1], [UInt8(number)])
+                try writer.put(.documents, [1], value)
+            }
+            ended.wait()
+            let now = StoreFile.size(file + "-wal") ?? 0
+            (size, isShorter) = (now, now < size)
+        }
+        #expect(isShorter)
+        #expect(try engine.makeReadSession().read { try $0.get(.documents, [1]) } == value)
+        try engine.close()
         withExtendedLifetime(directory) {}
     }
 

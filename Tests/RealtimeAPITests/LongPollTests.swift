@@ -231,4 +231,14 @@ import TextFormats
     func requests(query: String, expected: LongPollRequest) throws {
         #expect(LongPollRequest(try #require(URLParameters(query[...]))) == expected)
     }
+
+    /// In any order, and of several values with one name the last.
+    @Test func aRequestHasManySegments() throws {
+        let count = LongPollRequest.maxSegments
+        let pieces = (0..<count).reversed().map { "d\($0)=p\($0)&ts\($0)=\(count)&seg\($0)=\($0)" }
+        let query = "id=I&d0=x&pw=P&\(pieces.joined(separator: "&"))"
+        let expected = (0..<count).map { LongPollRequest.Segment(number: $0, count: count, data: "p\($0)") }
+        #expect(
+            LongPollRequest(try #require(URLParameters(query[...]))) == .poll(id: "I", password: "P", expected))
+    }
 }

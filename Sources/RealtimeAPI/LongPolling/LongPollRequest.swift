@@ -54,12 +54,14 @@ extension LongPollRequest {
 
     /// - Returns: nil if one of them isn't complete.
     private static func segments(_ parameters: URLParameters) -> [Segment]? {
+        // Hundreds of names among a thousand parameters.
+        let values = parameters.byName
         var segments: [Segment] = []
-        while let number = parameters["seg\(segments.count)"] {
+        while let number = values["seg\(segments.count)"] {
             let index = segments.count
             guard index < maxSegments, let number = Int(number), number >= 0,
-                let count = parameters["ts\(index)"].flatMap({ Int($0) }), count > 0,
-                let data = parameters["d\(index)"]
+                let count = values["ts\(index)"].flatMap({ Int($0) }), count > 0,
+                let data = values["d\(index)"]
             else { return nil }
             segments.append(Segment(number: number, count: count, data: data))
         }

@@ -30,6 +30,9 @@ struct URLParameters: Sendable {
         return all
     }
 
-    /// The last of several values.
+    /// The last of several values, which is looked for among all parameters.
     subscript(name: String) -> String? { all.last { $0.name == name }?.value }
+
+    /// All values, the last of several, for those who look for many.
+    var byName: [String: String] { Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
 }

@@ -39,7 +39,10 @@ struct EventStreamParser {
         if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
         switch String(decoding: line[..<colon], as: UTF8.self) {
         case "event": name = String(decoding: value, as: UTF8.self)
-        case "data": data = data.map { $0 + [UInt8(ascii: "\n")] + value } ?? Array(value)
+        case "data":
+            // In place: an event may have very many lines.
+            if data == nil { data = [] } else { data?.append(UInt8(ascii: "\n")) }
+            data?.append(contentsOf: value)
         default: break
         }
         return nil

@@ -21,6 +21,13 @@ import Testing
         #expect(events.reduce(0) { $0 + $1.byteCount } == bytes.count)
     }
 
+    @Test func anEventMayHaveVeryManyLines() {
+        var parser = EventStreamParser()
+        let count = 50_000
+        let events = parser.append(Array((String(repeating: "data: x\n", count: count) + "\n").utf8))
+        #expect(events.map(\.data) == [Array(String(repeating: "x\n", count: count).utf8.dropLast())])
+    }
+
     private func settings(
         _ data: String, isPatch: Bool = false, of query: RealtimeQuery? = nil
     ) throws -> [String] {

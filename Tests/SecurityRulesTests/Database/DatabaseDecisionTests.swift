@@ -311,6 +311,20 @@ import Testing
         }
     }
 
+    /// What is done for each match or character takes as long as many bytes that are passed over.
+    @Test(arguments: [
+        ("newData.val().replace('a', 'b') == 'x'", "a"), ("newData.val().replace('a', '') == 'x'", "a"),
+        ("newData.val().replace('', '-') == 'x'", "b"), ("newData.val().toLowerCase() == 'x'", "É"),
+        ("newData.val().toUpperCase() == 'x'", "é"),
+    ])
+    func eachReplacedCharacterCosts(rule: String, character: String) throws {
+        let count = 10_000
+        let rules = try DatabaseRules("{\"rules\": {\".write\": \"\(rule)\"}}")
+        func cost(_ text: String) throws -> Int { try DatabaseSamples.writes(rules, [("/", "\"\(text)\"")]).cost }
+        #expect(try cost(String(repeating: character, count: count)) > count)
+        #expect(try cost("c") < count / 10)
+    }
+
     // MARK: The user
 
     @Test func aTokensClaimsAreTheVariableAuth() throws {

@@ -120,8 +120,10 @@ extension DatabaseEvaluator {
         case .beginsWith: return .boolean(text.utf8.starts(with: strings[0].utf8))
         case .endsWith: return .boolean(text.utf8.reversed().starts(with: strings[0].utf8.reversed()))
         case .replace: return .string(try replace(text, strings[0], strings[1]))
-        case .toLowerCase: return .string(text.lowercased())
-        case .toUpperCase: return .string(text.uppercased())
+        case .toLowerCase, .toUpperCase:
+            // Characters beyond ASCII are mapped one by one.
+            if !text.utf8.allSatisfy({ $0 < 0x80 }) { try spend(text.utf8.count / 2) }
+            return .string(instruction.operation == .toLowerCase ? text.lowercased() : text.uppercased())
         default:
             // Each character is followed by the engine; the text is taken apart first.
             try spend(text.utf8.count)
@@ -139,6 +141,7 @@ extension DatabaseEvaluator {
 
     private mutating func replace(_ text: String, _ wanted: String, _ replacement: String) throws(Stop) -> String {
         let bytes = Array(text.utf8)
+        let inserted = Array(replacement.utf8)
         var result: [UInt8] = []
         func append(_ part: some Collection<UInt8>) throws(Stop) {
             guard result.count + part.count <= RulesLimits.madeText else { throw .exceeded }
@@ -146,17 +149,22 @@ extension DatabaseEvaluator {
         }
         if wanted.isEmpty {
             // Before each character, and at the end.
-            for scalar in text.unicodeScalars {
-                try append(Array(replacement.utf8))
-                try append(Array(UTF8.encode(scalar) ?? .init()))
+            for byte in bytes {
+                if byte & 0xC0 != 0x80 {
+                    try spend(1)
+                    try append(inserted)
+                }
+                result.append(byte)
             }
-            try append(Array(replacement.utf8))
+            try append(inserted)
         } else {
             let search = ByteSearch(wanted)
             var start = 0
             while let found = search.first(in: bytes, from: start) {
+                // A match takes as long as many characters that are passed over.
+                try spend(2)
                 try append(bytes[start..<found])
-                try append(Array(replacement.utf8))
+                try append(inserted)
                 start = found + wanted.utf8.count
             }
             try append(bytes[start...])

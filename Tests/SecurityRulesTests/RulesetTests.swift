@@ -207,6 +207,22 @@ import Testing
         }
     }
 
+    /// What is done for each character takes as long as many that are passed over.
+    @Test(arguments: [
+        "text().lower() == 'x'", "text().upper() == 'x'", "text()[0:90000] == 'x'", "float(text()) == 1.0",
+        "int(text()) == 1", "path(text()) == id",
+    ])
+    func textsThatAreReadCost(condition: String) throws {
+        let functions = "function text() { return resource.data.text; }"
+        let rules = try Ruleset(
+            TestRules.file("\(functions) match /t/{id} { allow get: if \(condition); }"))
+        let text = String(repeating: "0", count: 100_000)
+        let request = RulesRequest(
+            .get, database: "(default)", path: ["t", "x"], auth: TestRules.user(), time: TestRules.time,
+            resource: try TestRules.document("t/x", ["text": .string(text)]))
+        #expect(try rules.decide(request, TestRules.documents()).cost > 20_000)
+    }
+
     // MARK: Functions
 
     @Test(arguments: [

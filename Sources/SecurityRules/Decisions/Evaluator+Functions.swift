@@ -45,6 +45,10 @@ extension Evaluator {
     // MARK: Conversions
 
     private mutating func convert(_ function: Builtins.Function, _ value: RuleValue, _ place: Int) -> RuleValue {
+        // It is read character by character, and a path may have very many segments.
+        if case .string(let text) = value, function != .string, let error = spend(text.utf8.count / 2, place) {
+            return error
+        }
         switch (function, value) {
         case (.string, _):
             if let text = Self.text(value) { return .string(text) }

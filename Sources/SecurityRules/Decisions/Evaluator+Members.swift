@@ -114,6 +114,7 @@ extension Evaluator {
         guard bounds == [nil, nil] || first >= 0 && first < count && end > 0 && first <= end && end <= count else {
             return error("there is no part [\(first):\(end)]: the size is \(count)", place)
         }
+        if case .string = value, let error = spend((end - first) / 4, place) { return error }
         return switch value {
         case .string(let text): .string(Self.text(text, first, end))
         case .path(let segments): .path(Array(segments[first..<end]))

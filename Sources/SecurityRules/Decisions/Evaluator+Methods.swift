@@ -82,8 +82,8 @@ extension Evaluator {
     ) -> RuleValue? {
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(text.utf16.count))
-        case ("lower", 0): return .string(Self.mapped(text, \.lowercaseMapping))
-        case ("upper", 0): return .string(Self.mapped(text, \.uppercaseMapping))
+        case ("lower", 0): return mapped(text, \.lowercaseMapping, place)
+        case ("upper", 0): return mapped(text, \.uppercaseMapping, place)
         case ("trim", 0):
             let scalars = text.unicodeScalars.drop { $0.value <= 0x20 }
             let end = scalars.lastIndex { $0.value > 0x20 }.map { scalars.index(after: $0) } ?? scalars.startIndex
@@ -95,13 +95,16 @@ extension Evaluator {
     }
 
     /// Characters one by one, where that gives one character, as the official emulator does.
-    private static func mapped(_ text: String, _ mapping: KeyPath<Unicode.Scalar.Properties, String>) -> String {
+    private mutating func mapped(
+        _ text: String, _ mapping: KeyPath<Unicode.Scalar.Properties, String>, _ place: Int
+    ) -> RuleValue {
+        if let error = spend(text.utf8.count, place) { return error }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             let mapped = scalar.properties[keyPath: mapping].unicodeScalars
             if mapped.count == 1 { result.append(contentsOf: mapped) } else { result.append(scalar) }
         }
-        return String(result)
+        return .string(String(result))
     }
 
     private mutating func match(
@@ -146,7 +149,13 @@ extension Evaluator {
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     // MARK: Lists, sets and maps

@@ -24,26 +24,71 @@ struct TreeLayout: Hashable, Sendable {
     init(tree: UInt32) { self.tree = tree }
 
     func tree(of path: some Collection<UInt8>) -> UInt32 {
-        guard !extents.isEmpty else { return tree }
-        return extents.first { $0.range.contains(path) }?.tree ?? tree
+        let index = index(after: path)
+        return index < extents.count && extents[index].range.contains(path) ? extents[index].tree : tree
     }
 
-    /// The parts of a range, in their order, each within one tree.
-    func parts(of range: KeyRange) -> [Extent] {
-        guard !extents.isEmpty else { return range.isEmpty ? [] : [Extent(range: range, tree: tree)] }
-        var parts: [Extent] = []
-        var lower = range.lower
-        for extent in extents {
-            guard let common = extent.range.intersection(range) else { continue }
-            let before = KeyRange(lower: lower, upper: common.lower)
-            if !before.isEmpty { parts.append(Extent(range: before, tree: tree)) }
-            parts.append(Extent(range: common, tree: extent.tree))
-            guard let upper = common.upper else { return parts }
-            lower = upper
+    /// The index of the first extent that ends after a path. A commit may make very many extents, and each row is looked
+    /// for among them.
+    private func index(after path: some Collection<UInt8>) -> Int {
+        firstIndex { extent in extent.range.upper.map { !path.lexicographicallyPrecedes($0) } ?? false }
+    }
+
+    /// The indices of the extents that have paths of a range.
+    private func indices(of range: KeyRange) -> Range<Int> {
+        let first = index(after: range.lower)
+        guard let upper = range.upper else { return first..<extents.count }
+        return first..<max(first, firstIndex { $0.range.lower.lexicographicallyPrecedes(upper) })
+    }
+
+    /// The first index for which `isBefore` is false, given that it is true for all below that.
+    private func firstIndex(_ isBefore: (Extent) -> Bool) -> Int {
+        var (low, high) = (0, extents.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(extents[middle]) { low = middle + 1 } else { high = middle }
         }
-        let rest = KeyRange(lower: lower, upper: range.upper)
-        if !rest.isEmpty { parts.append(Extent(range: rest, tree: tree)) }
-        return parts
+        return low
+    }
+
+    /// The parts of a range, each within one tree.
+    struct Parts: Sequence, IteratorProtocol {
+        fileprivate let tree: UInt32
+        /// Those that have paths of the rest.
+        fileprivate var extents: ArraySlice<Extent>
+        /// Nil once all parts were given.
+        fileprivate var rest: KeyRange?
+        fileprivate let reverse: Bool
+
+        mutating func next() -> Extent? {
+            while let range = rest {
+                guard let extent = reverse ? extents.last : extents.first else {
+                    rest = nil
+                    return range.isEmpty ? nil : Extent(range: range, tree: tree)
+                }
+                guard let common = extent.range.intersection(range) else {
+                    removeExtent()
+                    continue
+                }
+                let before = KeyRange(lower: range.lower, upper: common.lower)
+                let after = common.upper.map { KeyRange(lower: $0, upper: range.upper) }
+                if let gap = reverse ? after : before, !gap.isEmpty {
+                    if reverse { rest?.upper = common.upper } else { rest?.lower = common.lower }
+                    return Extent(range: gap, tree: tree)
+                }
+                removeExtent()
+                rest = reverse ? before : after
+                return Extent(range: common, tree: extent.tree)
+            }
+            return nil
+        }
+
+        private mutating func removeExtent() { if reverse { extents.removeLast() } else { extents.removeFirst() } }
+    }
+
+    /// The parts of a range, each within one tree, in their order or from the last to the first.
+    func parts(of range: KeyRange, reverse: Bool = false) -> Parts {
+        Parts(tree: tree, extents: extents[indices(of: range)], rest: range, reverse: reverse)
     }
 
     /// Gives a range an empty tree. What the range had is garbage then.
@@ -65,29 +110,30 @@ struct TreeLayout: Hashable, Sendable {
 
     /// Gives a range to a tree, which has its rows.
     mutating func assign(_ range: KeyRange, to new: UInt32) {
+        guard !range.isEmpty else { return }
+        let changed = indices(of: range)
         var result: [Extent] = []
-        for extent in extents {
-            guard extent.range.intersection(range) != nil else {
-                result.append(extent)
-                continue
-            }
-            let before = KeyRange(lower: extent.range.lower, upper: range.lower)
-            if !before.isEmpty { result.append(Extent(range: before, tree: extent.tree)) }
-            if let upper = range.upper {
-                let after = KeyRange(lower: upper, upper: extent.range.upper)
-                if !after.isEmpty { result.append(Extent(range: after, tree: extent.tree)) }
-            }
+        func append(_ part: KeyRange, _ tree: UInt32) {
+            if !part.isEmpty { result.append(Extent(range: part, tree: tree)) }
         }
-        if new != tree { result.append(Extent(range: range, tree: new)) }
-        result.sort { $0.range.lower.lexicographicallyPrecedes($1.range.lower) }
-        extents = []
-        for extent in result {
-            if let last = extents.last, last.tree == extent.tree, last.range.upper == extent.range.lower {
-                extents[extents.count - 1].range.upper = extent.range.upper
+        for extent in extents[changed] {
+            append(KeyRange(lower: extent.range.lower, upper: range.lower), extent.tree)
+        }
+        if new != tree { append(range, new) }
+        if let upper = range.upper {
+            for extent in extents[changed] { append(KeyRange(lower: upper, upper: extent.range.upper), extent.tree) }
+        }
+        // Those beside them may go on in them.
+        let around = max(changed.lowerBound - 1, 0)..<min(changed.upperBound + 1, extents.count)
+        var joined = Array(extents[around.lowerBound..<changed.lowerBound])
+        for extent in result + extents[changed.upperBound..<around.upperBound] {
+            if let last = joined.last, last.tree == extent.tree, last.range.upper == extent.range.lower {
+                joined[joined.count - 1].range.upper = extent.range.upper
             } else {
-                extents.append(extent)
+                joined.append(extent)
             }
         }
+        extents.replaceSubrange(around, with: joined)
     }
 
     /// The tree that an extent's rows are moved to: that of the paths before it.

@@ -121,9 +121,7 @@ struct TreeRows {
             }
             return
         }
-        var parts = layout.parts(of: range)
-        if reverse { parts.reverse() }
-        for part in parts {
+        for part in layout.parts(of: range, reverse: reverse) {
             guard try visit(part, reverse, keysOnly, body) else { return }
         }
     }

@@ -59,12 +59,33 @@ package final class CompletionClaims: Sendable {
         var waiting: [Call] = []
     }
 
-    private let claims = Mutex<[Place: Claim]>([:])
+    private struct Claims {
+        var all: [Place: Claim] = [:]
+        /// Where an owner has the claim, and where it waits: the end of each invocation asks for its own.
+        private(set) var places: [UInt64: [Place]] = [:]
+
+        mutating func note(_ call: Call) {
+            guard let owner = call.context.owner else { return }
+            places[owner, default: []].append(call.place)
+        }
+
+        /// Forgets an owner's claim, or one of its calls that wait.
+        mutating func forget(_ place: Place, of owner: UInt64?) {
+            guard let owner, let index = places[owner]?.firstIndex(of: place) else { return }
+            places[owner]?.remove(at: index)
+            if places[owner]?.isEmpty ?? false { places[owner] = nil }
+        }
+    }
+
+    private let claims = Mutex(Claims())
 
     package init() {}
 
     /// The number of keys under which work is in progress.
-    package var count: Int { claims.withLock { $0.count } }
+    package var count: Int { claims.withLock { $0.all.count } }
+
+    /// The number of owners that have claims, or wait.
+    package var ownerCount: Int { claims.withLock { $0.places.count } }
 
     /// Claims the work under the context's key for its owner, when no other owner is at it.
     package func claim(
@@ -77,11 +98,12 @@ package final class CompletionClaims: Sendable {
 
     private func claim(_ call: Call, by keeper: any CompletionKeeper) {
         let isFirst = claims.withLock { claims in
-            guard claims[call.place] == nil else {
-                claims[call.place]?.waiting.append(call)
+            claims.note(call)
+            guard claims.all[call.place] == nil else {
+                claims.all[call.place]?.waiting.append(call)
                 return false
             }
-            claims[call.place] = Claim(owner: call.context.owner)
+            claims.all[call.place] = Claim(owner: call.context.owner)
             return true
         }
         guard isFirst else { return }
@@ -98,8 +120,8 @@ package final class CompletionClaims: Sendable {
 
     private func begun(_ call: Call, by keeper: any CompletionKeeper) {
         let isReleased = claims.withLock { claims in
-            claims[call.place]?.isBegun = true
-            return claims[call.place]?.isReleased ?? true
+            claims.all[call.place]?.isBegun = true
+            return claims.all[call.place]?.isReleased ?? true
         }
         guard isReleased else { return call.completion(.success(.claimed)) }
         // The call is over before its handler has begun.
@@ -118,7 +140,7 @@ package final class CompletionClaims: Sendable {
     ) {
         guard let key = context.completion else { return completion(.failure(.noKey)) }
         let place = Call.place(of: key)
-        guard claims.withLock({ $0[place]?.owner == context.owner && context.owner != nil }) else {
+        guard claims.withLock({ $0.all[place]?.owner == context.owner && context.owner != nil }) else {
             return completion(.failure(DocumentError(.failedPrecondition, "the key isn't claimed by this call")))
         }
         keeper.end(key, answer, in: context) { [self] result in
@@ -135,14 +157,18 @@ package final class CompletionClaims: Sendable {
     /// settled stays begun.
     package func release(owner: UInt64, by keeper: any CompletionKeeper) {
         let (places, given) = claims.withLock { claims in
+            var begun: [Place] = []
             var given: [Call] = []
-            for (place, claim) in claims where claim.waiting.contains(where: { $0.context.owner == owner }) {
-                given += claim.waiting.filter { $0.context.owner == owner }
-                claims[place]?.waiting.removeAll { $0.context.owner == owner }
+            for place in Set(claims.places[owner] ?? []) {
+                let own = claims.all[place]?.waiting.filter { $0.context.owner == owner } ?? []
+                if !own.isEmpty { claims.all[place]?.waiting.removeAll { $0.context.owner == owner } }
+                for _ in own { claims.forget(place, of: owner) }
+                given += own
+                guard claims.all[place]?.owner == owner else { continue }
+                claims.all[place]?.isReleased = true
+                if claims.all[place]?.isBegun ?? false { begun.append(place) }
             }
-            let places = claims.filter { $0.value.owner == owner }.map(\.key)
-            for place in places { claims[place]?.isReleased = true }
-            return (places.filter { claims[$0]?.isBegun ?? false }, given)
+            return (begun, given)
         }
         for call in given { call.completion(.failure(Self.isOver)) }
         for place in places { end(place, of: owner, nil, by: keeper) }
@@ -156,8 +182,10 @@ package final class CompletionClaims: Sendable {
         by keeper: any CompletionKeeper
     ) {
         let waiting = claims.withLock { claims in
-            guard let claim = claims[place], claim.owner == owner else { return [Call]() }
-            claims[place] = nil
+            guard let claim = claims.all[place], claim.owner == owner else { return [Call]() }
+            claims.all[place] = nil
+            claims.forget(place, of: owner)
+            for call in claim.waiting { claims.forget(place, of: call.context.owner) }
             return claim.waiting
         }
         for call in waiting {

@@ -90,7 +90,7 @@ struct CompletionClaimsTests {
         // The one with other data asks for itself.
         try keeper.begin(with: .success(.keyReused))
         #expect(calls[3].answer == .success(.keyReused))
-        #expect(claims.count == 0)
+        #expect((claims.count, claims.ownerCount) == (0, 0))
     }
 
     @Test func afterAFailureTheNextDoesTheWork() throws {
@@ -109,7 +109,7 @@ struct CompletionClaimsTests {
             try keeper.begin(with: .failure(.outcomeUnknown))
             #expect(call.answer == .failure(.outcomeUnknown))
         }
-        #expect(claims.count == 0)
+        #expect((claims.count, claims.ownerCount) == (0, 0))
     }
 
     /// The first call's claim has passed to the second one before its end is durable.
@@ -129,7 +129,9 @@ struct CompletionClaimsTests {
 
     @Test func aWaitingCallThatIsOverWaitsNoMore() throws {
         try begin()
+        #expect((claims.count, claims.ownerCount) == (1, 4))
         claims.release(owner: 2, by: keeper)
+        #expect(claims.ownerCount == 3)
         #expect(calls[1].answer == .failure(DocumentError(.cancelled, "the invocation is over")))
         claims.settle([7], in: calls[0].context, by: keeper) { _ in }
         try keeper.end()

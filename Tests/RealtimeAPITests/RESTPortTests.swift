@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -354,6 +355,37 @@ import Testing
                 "PUT", "/.settings/rules.json", ["Authorization: Bearer owner"], body: "{}")
             #expect(upload.body == #"{"status":"ok"}"#)
             #expect(wasOnLoop.withLock { $0 } == [false])
+        }
+    }
+
+    /// Writing its text takes long, for which the loop's other connections would wait.
+    @Test func aLargeWriteIsAnsweredBesideTheLoops() async throws {
+        let longWork = Mutex<FairWork?>(nil)
+        let (gate, isBusy) = (DispatchSemaphore(value: 0), OpenFlag())
+        let rules = InMemoryRules(
+            mayRead: { _, _, _ in true },
+            mayWrite: { _, _, _, _ in
+                // The body was read. From now on other long work comes first.
+                longWork.withLock { $0 }?.add(of: 7) { gate.wait() }
+                return true
+            }, isIndexed: { _, _ in true })
+        try await TestPort.run(rules: rules, { parts in longWork.withLock { $0 = parts.longWork } }) { port in
+            let (client, other) = (try await port.client(), try await port.client())
+            let body = #"{"b":"\#(String(repeating: "x", count: 100_000))"}"#
+            let patch = Task {
+                let answer = try await client.ask("PATCH", "/a.json", body: body)
+                return (answer.body, wasEarly: isBusy.isSet)
+            }
+            let (database, path) = (port.service.memory("n"), try RealtimePath("a"))
+            while database.tree[path] == nil {
+                #expect(try await other.ask("GET", "/c.json").status == 200)
+            }
+            for _ in 0..<20 { #expect(try await other.ask("GET", "/c.json").status == 200) }
+            isBusy.clear()
+            gate.signal()
+            let answer = try await patch.value
+            #expect(answer.0 == body)
+            #expect(!answer.wasEarly)
         }
     }
 

@@ -251,13 +251,14 @@ final class DataExchange: EventStreamOwner {
         let reader = RESTWriteReader(
             request, target, name: name, to: database, as: principal, for: connection.client, until: cancellation)
         let content = body.take()
+        let isLarge = content.bytes > RESTWriteReader.smallBody
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {
             reader.read(content, on: exchange.value.queue) { result in
                 let exchange = exchange.value
                 switch result {
                 case .failure(let refusal): exchange.refuse(refusal)
-                case .success(let write): exchange.commit(write, target, name, request, database, principal)
+                case .success(let write): exchange.commit(write, isLarge, target, name, request, database, principal)
                 }
             }
         }
@@ -278,8 +279,8 @@ final class DataExchange: EventStreamOwner {
     }
 
     private func commit(
-        _ write: RealtimeWrite, _ target: RealtimeTarget, _ name: RealtimeKey?, _ request: RESTRequest,
-        _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
+        _ write: RealtimeWrite, _ isLarge: Bool, _ target: RealtimeTarget, _ name: RealtimeKey?,
+        _ request: RESTRequest, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
     ) {
         guard !hasLeft else { return leaveGate() }
         var options = request.options
@@ -287,22 +288,38 @@ final class DataExchange: EventStreamOwner {
         options.cancellation = cancellation
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        database.write(write, options, as: principal, for: connection.client) { [queue] result in
-            queue.post {
-                let exchange = exchange.value
-                exchange.leaveGate()
-                switch result {
-                case .success(let written):
-                    guard !exchange.hasLeft else { return }
-                    let answer = RESTAnswer(request, exchange.connection)
-                    exchange.answer = answer
-                    answer.send(written, target, name)
-                case .failure(.stale) where request.ifMatch != nil:
-                    // The client sees what there is by a read of its own, which the rules may refuse.
-                    exchange.read(target, request, database, principal, status: .preconditionFailed)
-                case .failure(let error): exchange.refuse(RESTRefusal(error))
-                }
+        let (longWork, client) = (parts.longWork, connection.client)
+        database.write(write, options, as: principal, for: client) { [queue] result in
+            @Sendable func answer() -> Result<WriteAnswer, RealtimeServiceError> {
+                result.map { WriteAnswer($0, target, name, to: request) }
             }
+            @Sendable func finish(_ answer: Result<WriteAnswer, RealtimeServiceError>) {
+                exchange.value.finishWrite(answer, target, request, database, principal)
+            }
+            guard isLarge else { return queue.post { finish(answer()) } }
+            // What was written is in the answer, which the loop's other connections would wait for.
+            longWork.add(of: client.address) {
+                let written = answer()
+                queue.post { finish(written) }
+            }
+        }
+    }
+
+    private func finishWrite(
+        _ result: Result<WriteAnswer, RealtimeServiceError>, _ target: RealtimeTarget, _ request: RESTRequest,
+        _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
+    ) {
+        leaveGate()
+        switch result {
+        case .success(let written):
+            guard !hasLeft else { return }
+            let answer = RESTAnswer(request, connection)
+            self.answer = answer
+            answer.send(written)
+        case .failure(.stale) where request.ifMatch != nil:
+            // The client sees what there is by a read of its own, which the rules may refuse.
+            read(target, request, database, principal, status: .preconditionFailed)
+        case .failure(let error): refuse(RESTRefusal(error))
         }
     }
 

@@ -43,11 +43,12 @@ final class RESTAnswer {
         switch reading.content {
         case .bytes(let bytes):
             connection.send(
-                status, headers, ByteBuffer(bytes: opening + printed(bytes) + closing), isDone: isWritten)
+                status, headers, ByteBuffer(bytes: request.opening + printed(bytes) + request.closing),
+                isDone: isWritten)
         case .stream(let stream, _):
             self.stream = stream
             connection.sendHead(status, headers)
-            if !opening.isEmpty { connection.sendPart(ByteBuffer(bytes: opening)) }
+            if !request.opening.isEmpty { connection.sendPart(ByteBuffer(bytes: request.opening)) }
             readMore()
         }
     }
@@ -75,7 +76,7 @@ final class RESTAnswer {
             readMore()
         case .success(nil):
             stream = nil
-            if !closing.isEmpty { connection.sendPart(ByteBuffer(bytes: closing)) }
+            if !request.closing.isEmpty { connection.sendPart(ByteBuffer(bytes: request.closing)) }
             connection.sendEnd()
         case .failure:
             stream = nil
@@ -91,19 +92,47 @@ final class RESTAnswer {
         return text
     }
 
-    private var opening: [UInt8] { request.callback.map { Array("\($0)(".utf8) } ?? [] }
-
-    private var closing: [UInt8] { request.callback == nil ? [] : Array(");".utf8) }
-
     // MARK: Writes
 
-    /// - Parameter name: the key of a new child.
-    func send(_ written: RealtimeWritten, _ target: RealtimeTarget, _ name: RealtimeKey?) {
+    func send(_ written: WriteAnswer) {
         isWritten = true
         let headers = headers(etag: written.hash)
         guard request.printing != .silent else { return connection.send(.noContent, headers, ByteBuffer()) }
+        if let content = written.content { return send(RealtimeReading(content, hash: written.hash), .ok) }
+        connection.send(.ok, headers, written.body, isDone: true)
+    }
+
+    // MARK: Heads
+
+    private func headers(etag hash: String?) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "Content-Type": request.callback == nil ? RESTBody.contentType : "application/javascript; charset=utf-8",
+            "Cache-Control": "no-cache",
+        ]
+        if let hash { headers.add(name: "ETag", value: Self.etag(hash)) }
+        return headers
+    }
+
+    private static func etag(_ hash: String) -> String { hash.isEmpty ? nullETag : hash }
+}
+
+/// What a write is answered.
+struct WriteAnswer: Sendable {
+    /// Empty if nothing is printed, or the content is.
+    var body = ByteBuffer()
+    /// A value that is read as it is sent.
+    var content: RealtimeContent?
+    var hash: String?
+
+    /// Writes the body, which takes as long as the write is large.
+    ///
+    /// - Parameter name: the key of a new child.
+    init(_ written: RealtimeWritten, _ target: RealtimeTarget, _ name: RealtimeKey?, to request: RESTRequest) {
+        hash = written.hash
+        guard request.printing != .silent else { return }
         if request.verb == .put, let content = written.content {
-            return send(RealtimeReading(content, hash: written.hash), .ok)
+            self.content = content
+            return
         }
         var writer = JSONWriter(capacity: 64)
         switch request.verb {
@@ -123,19 +152,21 @@ final class RESTAnswer {
             writer.raw("}")
         default: writer.null()
         }
-        connection.send(.ok, headers, ByteBuffer(bytes: opening + printed(writer.bytes) + closing), isDone: true)
+        var text = writer.bytes
+        if request.printing == .pretty {
+            var indenter = JSONIndenter()
+            text = []
+            indenter.append(writer.bytes, to: &text)
+        }
+        body.writeBytes(request.opening)
+        body.writeBytes(text)
+        body.writeBytes(request.closing)
     }
+}
 
-    // MARK: Heads
+extension RESTRequest {
+    /// What surrounds the answer's value.
+    fileprivate var opening: [UInt8] { callback.map { Array("\($0)(".utf8) } ?? [] }
 
-    private func headers(etag hash: String?) -> HTTPHeaders {
-        var headers: HTTPHeaders = [
-            "Content-Type": request.callback == nil ? RESTBody.contentType : "application/javascript; charset=utf-8",
-            "Cache-Control": "no-cache",
-        ]
-        if let hash { headers.add(name: "ETag", value: Self.etag(hash)) }
-        return headers
-    }
-
-    private static func etag(_ hash: String) -> String { hash.isEmpty ? nullETag : hash }
+    fileprivate var closing: [UInt8] { callback == nil ? [] : Array(");".utf8) }
 }

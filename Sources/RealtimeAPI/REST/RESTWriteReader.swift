@@ -17,8 +17,8 @@ struct RESTWriteReader {
     /// Set once the client has left.
     private let cancellation: OperationCancellation
 
-    /// Bodies up to this are read at once.
-    private static let smallBody = 64 * 1024
+    /// Bodies up to this are read, and their writes answered, on the loop.
+    static let smallBody = 64 * 1024
     /// Of bodies beyond this, one at a time is read and written.
     static let largeBody = 8 * 1024 * 1024
 

@@ -52,6 +52,6 @@ struct JSONIndenter {
 
     private func breakLine(_ text: inout [UInt8]) {
         text.append(UInt8(ascii: "\n"))
-        for _ in 0..<depth { text += "  ".utf8 }
+        text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * depth))
     }
 }

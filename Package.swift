@@ -957,9 +957,9 @@ let package = Package(
         .testTarget(
             name: "RealtimeAPITests",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "StorageEngine",
-                "CommitPipeline", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "RealtimeAPI", "TestSupport",
-                "HostTesting", "RealtimeTesting",
+                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules",
+                "StorageEngine", "CommitPipeline", "RealtimeModel", "RealtimeHashing", "RealtimeStore", "RealtimeAPI",
+                "TestSupport", "HostTesting", "RealtimeTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOEmbedded", package: nio),

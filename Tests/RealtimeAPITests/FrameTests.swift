@@ -1,3 +1,4 @@
+import CFunctionsSystem
 import NIOCore
 @testable import RealtimeAPI
 import RealtimeModel
@@ -113,6 +114,27 @@ import Testing
             #expect(push.message(tag: tag) == Array(message.utf8))
             #expect(push.frames(tag: tag) == FramePieces.frames(of: Array(message.utf8)))
             #expect(push.frameBytes(tag: tag) == push.frames(tag: tag).readableBytes)
+        }
+    }
+
+    /// Many sessions that poll may be sent one push.
+    @Test func aPushIsEncodedOnceForSessionsThatPoll() throws {
+        let changes = try (0..<100).map { number in
+            RealtimeChange(RealtimeTarget(try RealtimePath("k\(number)")), RealtimeNode(1))
+        }
+        let push = RealtimePush(RealtimePath.root, .merge(changes))
+        /// How many nodes are encoded.
+        func encoded(_ body: () -> Void) -> Int32 {
+            functions_begin_long_work()
+            defer { functions_end_long_work() }
+            let start = functions_steps_left()
+            body()
+            return start - functions_steps_left()
+        }
+        #expect(encoded { _ = push.message(tag: nil) } == 100)
+        for tag in [nil, 7, 8] as [Int64?] {
+            #expect(encoded { _ = push.message(tag: tag) } == 0)
+            #expect(encoded { _ = push.frames(tag: tag) } == 0)
         }
     }
 

@@ -32,7 +32,7 @@ package final class RealtimePush: Sendable {
 
     /// The frames of a message without a tag, and of the last one with a tag.
     private struct Frames {
-        /// What all messages with a tag begin with: clients give one query different tags.
+        /// What messages begin with, for further tags and for sessions that poll.
         var beginning: Beginning?
         var plain: ByteBuffer?
         var tagged: (tag: Int64, bytes: ByteBuffer)?
@@ -54,19 +54,15 @@ package final class RealtimePush: Sendable {
     /// The message's frames for a WebSocket, encoded by the first listen that needs them.
     func frames(tag: Int64?) -> ByteBuffer {
         frames.withLock { frames in
-            guard let tag else {
-                if let plain = frames.plain { return plain }
-                let bytes = FramePieces.frames(of: message(tag: nil))
-                frames.plain = bytes
-                return bytes
-            }
+            if tag == nil, let known = frames.plain { return known }
             if let known = frames.tagged, known.tag == tag { return known.bytes }
-            // Most messages have one tag, and keep nothing beside its frames.
-            let start = frames.tagged == nil ? Beginning(makeBeginning()) : beginning(&frames)
+            // Most messages have one tag, or none, and keep nothing beside its frames.
+            let isFirst = frames.beginning == nil && frames.plain == nil && frames.tagged == nil
+            let start = isFirst ? Beginning(makeBeginning()) : beginning(&frames)
             let end = Self.end(tag: tag)
             // The end is ASCII.
             let bytes = FramePieces.frames(of: start.bytes, end, units: start.units + end.count)
-            frames.tagged = (tag, bytes)
+            if let tag { frames.tagged = (tag, bytes) } else { frames.plain = bytes }
             return bytes
         }
     }
@@ -126,9 +122,7 @@ package final class RealtimePush: Sendable {
 
     /// The message in the protocol of WebSocket and long polling.
     func message(tag: Int64?) -> [UInt8] {
-        var bytes = makeBeginning()
-        bytes += Self.end(tag: tag)
-        return bytes
+        frames.withLock { beginning(&$0).bytes } + Self.end(tag: tag)
     }
 
     private func makeBeginning() -> [UInt8] {

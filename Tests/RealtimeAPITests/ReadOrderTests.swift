@@ -1,3 +1,4 @@
+import DocumentModel
 import NIOCore
 import NIOEmbedded
 import RealtimeModel
@@ -37,6 +38,25 @@ import Testing
         #expect(read() == ["message", "7", "8"])
         push(9)
         #expect(read() == ["9"])
+    }
+
+    /// A read may wait for long, and its client be pushed tens of thousands of changes meanwhile.
+    @Test func manyPushesAreKeptInOnePlace() {
+        var reads = ReadsInProgress()
+        for id: ReadsInProgress.ID in 1...3 { reads.begin(id, at: path("a"), OperationCancellation()) }
+        let push = RealtimePush(path("a/b"), .put(RealtimeNode(1)))
+        var moves = 0
+        var place: UnsafePointer<ReadsInProgress.Push>?
+        for _ in 0..<1_000 {
+            let isKept = reads.note(push, of: 1, tag: nil)
+            #expect(isKept)
+            let now = reads.pushes(passing: 2).withUnsafeBufferPointer { $0.baseAddress }
+            if now != place { moves += 1 }
+            place = now
+        }
+        #expect(reads.pushes(passing: 2).count == 1_000)
+        // As it grows.
+        #expect(moves < 50)
     }
 
     @Test func anAnswerOfTheLastStateUndoesNothing() {

@@ -16,14 +16,20 @@ struct ReadsInProgress {
         fileprivate var number: Int
     }
 
-    private struct Read {
+    /// An object: each push is appended where the others are.
+    private final class Read {
         /// What is read, or what a push has changed together with it. What changes there later must be sent again after that push.
         var path: RealtimePath
-        var cancellation: OperationCancellation
+        let cancellation: OperationCancellation
         /// The version of the state that was read; nil until then.
         var version: Int64?
         var pushes: [Push] = []
         var bytes = 0
+
+        init(_ path: RealtimePath, _ cancellation: OperationCancellation) {
+            self.path = path
+            self.cancellation = cancellation
+        }
 
         /// The pushes since the first that the answer undoes.
         var undone: ArraySlice<Push> {
@@ -41,7 +47,7 @@ struct ReadsInProgress {
     var maxBytes: Int { reads.values.reduce(0) { max($0, $1.bytes) } }
 
     mutating func begin(_ id: ID, at path: RealtimePath, _ cancellation: OperationCancellation) {
-        reads[id] = Read(path: path, cancellation: cancellation)
+        reads[id] = Read(path, cancellation)
     }
 
     /// The state was read that the answer is of. The answer may wait for others.
@@ -54,18 +60,21 @@ struct ReadsInProgress {
         guard !reads.isEmpty else { return false }
         let target = push.target.path
         let before = bytes
-        for (id, read) in reads {
+        for read in reads.values {
             let isWider = target.contains(read.path)
             guard isWider || read.path.contains(target) else { continue }
             let bytes = push.frameBytes(tag: tag)
-            if isWider { reads[id]?.path = target }
-            reads[id]?.pushes.append(Push(push: push, listen: listen, bytes: bytes, number: noted))
-            reads[id]?.bytes += bytes
+            if isWider { read.path = target }
+            read.pushes.append(Push(push: push, listen: listen, bytes: bytes, number: noted))
+            read.bytes += bytes
             self.bytes += bytes
         }
         noted += 1
         return bytes > before
     }
+
+    /// The pushes that are kept for a read, in their order.
+    func pushes(passing id: ID) -> [Push] { reads[id]?.pushes ?? [] }
 
     /// Ends reads whose answers are sent, or that failed.
     ///

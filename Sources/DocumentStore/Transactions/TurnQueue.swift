@@ -46,19 +46,18 @@ struct TurnQueue: Sendable {
         remove(old)
         insert(new, Member(arrival: member.arrival, keys: member.keys.union(keys), holds: false))
         // While it held its keys it may have blocked an earlier member, which comes first now.
-        return grant(among: everyone(waitingFor: member.keys).union([new]))
+        return grant(among: first(on: member.keys).union([new]))
     }
 
     /// A member ends, cancels its wait or has held its turn for too long.
     mutating func leave(_ id: TransactionID) -> [Action] {
         guard let member = members[id] else { return [] }
         remove(id)
-        return grant(among: everyone(waitingFor: member.keys))
+        return grant(among: first(on: member.keys))
     }
 
-    private func everyone(waitingFor keys: Set<TurnKey>) -> Set<TransactionID> {
-        keys.reduce(into: []) { $0.formUnion(queues[$1] ?? []) }
-    }
+    /// Those of the waiting members whose turn it may be: very many may wait for one key.
+    private func first(on keys: Set<TurnKey>) -> Set<TransactionID> { Set(keys.compactMap { queues[$0]?.first }) }
 
     private mutating func grant(among candidates: Set<TransactionID>) -> [Action] {
         let waiting = candidates.compactMap { id in members[id].map { (id: id, member: $0) } }
@@ -80,10 +79,9 @@ struct TurnQueue: Sendable {
     private mutating func insert(_ id: TransactionID, _ member: Member) {
         members[id] = member
         for key in member.keys {
-            var queue = queues[key] ?? []
-            let place = queue.firstIndex { (members[$0]?.arrival ?? 0) > member.arrival } ?? queue.count
-            queue.insert(id, at: place)
-            queues[key] = queue
+            // Most come behind all others.
+            let last = (queues[key] ?? []).lastIndex { (members[$0]?.arrival ?? 0) < member.arrival }
+            queues[key, default: []].insert(id, at: last.map { $0 + 1 } ?? 0)
         }
     }
 

@@ -1,27 +1,40 @@
 import StrictJSON
 
 extension CompletionKey {
-    /// The maximum number of values that are sorted, because a gateway's event loop does it.
+    /// The maximum number of values that are sorted, which takes some ms.
     private static let maxSortedValues = 20_000
 
     /// The key of a caller's call of a function.
     ///
-    /// Its fingerprint doesn't depend on the order of keys in the data: SDKs may send it differently each time. Data of more
-    /// than 20,000 values, or with a repeated key, is compared as it was sent.
-    ///
     /// - Parameters:
     ///   - uid: nil for callers without a token, who share their keys.
     ///   - key: empty until the handler names it.
-    ///   - data: JSON.
-    ///   - hash: the fingerprint of the data once its keys are in order.
+    ///   - fingerprint: that of the data.
+    package init(function: String, uid: String?, key: String, fingerprint: [UInt8]) {
+        self.init(scope: "\(function)/\(uid ?? "")", key: key, fingerprint: fingerprint)
+    }
+
+    /// The key of a caller's call of a function, with the fingerprint of the data.
     package init(
         function: String, uid: String?, key: String, data: UnsafeRawBufferPointer,
         hash: (UnsafeRawBufferPointer) -> [UInt8]
     ) {
-        let sorted = JSONNode.canonicalText(of: data, maxValues: Self.maxSortedValues)
-        self.init(
-            scope: "\(function)/\(uid ?? "")", key: key,
-            fingerprint: sorted.map { $0.withUnsafeBytes(hash) } ?? hash(data))
+        self.init(function: function, uid: uid, key: key, fingerprint: Self.fingerprint(of: data, hash: hash))
+    }
+
+    /// The fingerprint of a call's data.
+    ///
+    /// It doesn't depend on the order of keys in the data: SDKs may send it differently each time. Data of more than 20,000
+    /// values, or with a repeated key, is compared as it was sent.
+    ///
+    /// - Parameters:
+    ///   - data: JSON.
+    ///   - hash: the fingerprint of the data once its keys are in order.
+    package static func fingerprint(
+        of data: UnsafeRawBufferPointer, hash: (UnsafeRawBufferPointer) -> [UInt8]
+    ) -> [UInt8] {
+        let sorted = JSONNode.canonicalText(of: data, maxValues: maxSortedValues)
+        return sorted.map { $0.withUnsafeBytes(hash) } ?? hash(data)
     }
 }
 

@@ -39,23 +39,51 @@ final class CallableExchange: Exchange, InvocationClient {
             let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
             return connection.send(.noContent, answer, body: ByteBuffer())
         }
-        let data: ByteBuffer
-        do throws(EnvelopeScanner.Failure) {
-            guard request.head.method == .POST, isJSON else {
-                log("a request isn't a valid call", reason: "it must be a POST of application/json")
-                return refuse(.badRequest)
-            }
-            guard idempotencyKey.utf8.count <= 256 else {
-                log("a request isn't a valid call", reason: "its Idempotency-Key is longer than 256 bytes")
-                return refuse(.badRequest)
-            }
-            data = try EnvelopeScanner.data(in: request.body)
-        } catch {
-            log("a request isn't a valid call", reason: error.description)
-            return refuse(.badRequest)
+        guard request.head.method == .POST, isJSON else {
+            return refuseBody("it must be a POST of application/json")
         }
-        TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
-            admit(data, result)
+        guard idempotencyKey.utf8.count <= 256 else {
+            return refuseBody("its Idempotency-Key is longer than 256 bytes")
+        }
+        read(request.body, beyond: Self.largeBody) { body in
+            Result { () throws(EnvelopeScanner.Failure) in try EnvelopeScanner.data(in: body) }
+        } completion: { [self] result in
+            switch result {
+            case .failure(let failure): refuseBody(failure.description)
+            case .success(let data):
+                TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
+                    admit(data, result)
+                }
+            }
+        }
+    }
+
+    private func refuseBody(_ reason: String) {
+        log("a request isn't a valid call", reason: reason)
+        refuse(.badRequest)
+    }
+
+    /// Larger bodies are scanned beside the loop.
+    private static let largeBody = 256 * 1024
+    /// The keys of larger data are sorted beside the loop.
+    private static let largeKeyedData = 16 * 1024
+
+    /// Reads a body: at once, or beside the loop if it is large.
+    ///
+    /// - Parameter completion: called on the loop, unless the client has left.
+    private func read<Found: Sendable>(
+        _ body: ByteBuffer, beyond limit: Int, _ find: @escaping @Sendable (ByteBuffer) -> Found,
+        completion: @escaping (Found) -> Void
+    ) {
+        guard body.readableBytes > limit else { return completion(find(body)) }
+        let box = NIOLoopBound((self, completion), eventLoop: loop.eventLoop)
+        let address = request.address.map { UInt64(truncatingIfNeeded: $0.holder.hashValue) } ?? 0
+        loop.longWork(address) { [eventLoop = loop.eventLoop] in
+            let found = find(body)
+            eventLoop.execute {
+                let (exchange, completion) = box.value
+                if !exchange.hasLeft { completion(found) }
+            }
         }
     }
 
@@ -132,6 +160,21 @@ final class CallableExchange: Exchange, InvocationClient {
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
         isConsumed: Bool
     ) {
+        guard hasKey, data.readableBytes > Self.largeKeyedData else {
+            return submit(data, nil, auth, app, isConsumed: isConsumed)
+        }
+        read(data, beyond: Self.largeKeyedData) {
+            CompletionKey.fingerprint(of: $0)
+        } completion: { [self] fingerprint in
+            submit(data, fingerprint, auth, app, isConsumed: isConsumed)
+        }
+    }
+
+    /// - Parameter fingerprint: that of the data, if it took long.
+    private func submit(
+        _ data: ByteBuffer, _ fingerprint: [UInt8]?, _ auth: InvocationHead.VerifiedIdentity?,
+        _ app: InvocationHead.VerifiedIdentity?, isConsumed: Bool
+    ) {
         do throws(AdmissionRefusal) {
             let invocation = try function.admit(
                 user: auth, address: request.address, for: self, on: loop.invocations
@@ -140,7 +183,7 @@ final class CallableExchange: Exchange, InvocationClient {
                     app: app, streams: stream != nil,
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 head.appTokenConsumed = isConsumed
-                let key = completionKey(data, uid: auth?.id)
+                let key = completionKey(data, fingerprint, uid: auth?.id)
                 // A transactional function's key is used by the store.
                 if let key, !key.key.isEmpty {
                     head.hasHostedKey = function.manifest.isTransactional
@@ -159,11 +202,14 @@ final class CallableExchange: Exchange, InvocationClient {
     }
 
     /// The key under which the answer is kept, for this caller and this data; empty if the data has it.
-    private func completionKey(_ data: ByteBuffer, uid: String?) -> CompletionKey? {
-        let key = idempotencyKey
-        guard !key.isEmpty || trigger.hasIdempotencyKey else { return nil }
-        return CompletionKey(function: function.manifest.name, uid: uid, key: key, data: data)
+    private func completionKey(_ data: ByteBuffer, _ fingerprint: [UInt8]?, uid: String?) -> CompletionKey? {
+        guard hasKey else { return nil }
+        return CompletionKey(
+            function: function.manifest.name, uid: uid, key: idempotencyKey,
+            fingerprint: fingerprint ?? CompletionKey.fingerprint(of: data))
     }
+
+    private var hasKey: Bool { !idempotencyKey.isEmpty || trigger.hasIdempotencyKey }
 
     private var idempotencyKey: String { headers.first(name: "Idempotency-Key") ?? "" }
 

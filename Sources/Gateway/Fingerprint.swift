@@ -9,8 +9,11 @@ extension CompletionKey {
     ///   - uid: nil for callers without a token, who share their keys.
     ///   - key: empty until the handler names it.
     package init(function: String, uid: String?, key: String, data: ByteBuffer) {
-        self = data.withUnsafeReadableBytes {
-            CompletionKey(function: function, uid: uid, key: key, data: $0) { Array(SHA256.hash(data: $0)) }
-        }
+        self.init(function: function, uid: uid, key: key, fingerprint: Self.fingerprint(of: data))
+    }
+
+    /// The fingerprint of a call's data.
+    static func fingerprint(of data: ByteBuffer) -> [UInt8] {
+        data.withUnsafeReadableBytes { fingerprint(of: $0) { Array(SHA256.hash(data: $0)) } }
     }
 }

@@ -5,6 +5,7 @@ package import Logging
 package import NIOCore
 import NIOHTTP1
 import PortConnections
+import Sharing
 
 /// What the connections of one event loop share.
 ///
@@ -20,6 +21,9 @@ package final class GatewayLoop: @unchecked Sendable {
     let proxies: TrustedProxies
     /// Which requests are answered.
     let rules: PortRules
+    /// Does what takes long with a large body, for which the loop's other connections would wait: for one address after
+    /// the other.
+    let longWork: @Sendable (_ address: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
     let logger: Logger
     package var routes: RouteTable
     var isStopping = false
@@ -28,14 +32,19 @@ package final class GatewayLoop: @unchecked Sendable {
     private var dateText = ""
     private var dateSecond: Int64 = 0
 
+    private static let bodies = FairWork("gateway.bodies")
+
     package var eventLoop: any EventLoop { invocations.eventLoop }
 
     package init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: any TokenConsumption,
         limits: GatewayLimits,
         memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil,
-        refusals: RefusalLogger? = nil, logger: Logger, routes: RouteTable
+        refusals: RefusalLogger? = nil,
+        longWork: @escaping @Sendable (UInt64, @escaping @Sendable () -> Void) -> Void = { bodies.add(of: $0, $1) },
+        logger: Logger, routes: RouteTable
     ) {
+        self.longWork = longWork
         self.invocations = invocations
         self.verifiers = verifiers
         self.consumedTokens = consumedTokens

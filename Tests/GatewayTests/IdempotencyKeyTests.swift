@@ -1,6 +1,7 @@
 import DocumentModel
 import FunctionManifest
 import HostTesting
+import Synchronization
 import Testing
 import WorkerProtocol
 import WorkerTesting
@@ -124,6 +125,35 @@ import WorkerTesting
             let refused = try ring.call("f", "1", ["Idempotency-Key": String(repeating: "k", count: 257)])
             #expect(refused.answer?.status == 400)
             #expect(ring.next() == nil)
+        }
+    }
+
+    /// Scanning a large body, or sorting the keys of its data, takes long, for which the loop's other connections would
+    /// wait.
+    @Test(arguments: [(300_000, "", 1), (20_000, "k", 1), (300_000, "k", 2), (20_000, "", 0), (10_000, "k", 0)])
+    func largeBodiesAreReadBesideTheLoop(bytes: Int, key: String, pieces: Int) throws {
+        let waiting = Mutex<[@Sendable () -> Void]>([])
+        let data = "\"\(String(repeating: "x", count: bytes))\""
+        try GatewayRing.with(
+            [Self.function()], longWork: { _, piece in waiting.withLock { $0.append(piece) } }
+        ) { ring in
+            _ = try ring.call("f", data, headers(key, of: "ada"))
+            for _ in 0..<pieces {
+                #expect(ring.next() == nil)
+                let piece = try #require(waiting.withLock { $0.popLast() })
+                piece()
+                ring.run()
+            }
+            #expect(waiting.withLock { $0.isEmpty })
+            #expect(try #require(ring.next()).text == data)
+            let gone = try ring.call("f", data, headers(key, of: "ada"))
+            gone.hangUp()
+            guard pieces > 0 else { return }
+            let piece = try #require(waiting.withLock { $0.popLast() })
+            piece()
+            ring.run()
+            #expect(ring.next() == nil)
+            #expect(waiting.withLock { $0.isEmpty })
         }
     }
 }

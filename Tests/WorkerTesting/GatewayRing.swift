@@ -35,12 +35,14 @@ package final class GatewayRing {
     ///   - verifiers: nil for those of development without keys.
     ///   - memory: what bodies and answers may use.
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
+    ///   - longWork: does what takes long with a large body.
     package static func with(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
         environment: [String: String] = [:], limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil,
         memory: PortMemory = PortMemory(),
-        hosts: LocalHosts? = nil,
-        verifiers: TokenVerifiers? = nil, _ body: (GatewayRing) throws -> Void
+        hosts: LocalHosts? = nil, verifiers: TokenVerifiers? = nil,
+        longWork: @escaping @Sendable (UInt64, @escaping @Sendable () -> Void) -> Void = { $1() },
+        _ body: (GatewayRing) throws -> Void
     ) throws {
         _ = CapturedLog.isInstalled
         let log = CapturedLog()
@@ -48,7 +50,7 @@ package final class GatewayRing {
             let ring = GatewayRing(
                 functions, budgets, secrets, environment, limits,
                 gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
-                memory, hosts, verifiers ?? developmentVerifiers, log: log)
+                memory, hosts, verifiers ?? developmentVerifiers, longWork, log: log)
             defer { ring.close() }
             try body(ring)
         }
@@ -58,7 +60,8 @@ package final class GatewayRing {
         _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ secrets: [String: String],
         _ environment: [String: String], _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ memory: PortMemory,
         _ hosts: LocalHosts?,
-        _ verifiers: TokenVerifiers, log: CapturedLog
+        _ verifiers: TokenVerifiers,
+        _ longWork: @escaping @Sendable (UInt64, @escaping @Sendable () -> Void) -> Void, log: CapturedLog
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
@@ -86,7 +89,7 @@ package final class GatewayRing {
         }
         gateway = GatewayLoop(
             invocations: invocations, verifiers: verifiers, consumedTokens: ConsumedTokens(), limits: gatewayLimits,
-            memory: memory, hosts: hosts, logger: logger,
+            memory: memory, hosts: hosts, longWork: longWork, logger: logger,
             routes: RouteTable(project: Self.project, functions: Array(self.functions.values)))
     }
 

@@ -63,6 +63,27 @@ struct ListenBatchTests {
         #expect(batch.isEmpty)
     }
 
+    /// Many targets come and go while another one is behind.
+    @Test func droppedTargetsLeaveTheOthers() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        var batch = ListenBatch()
+        var targets: [String: Set<Int32>] = [:]
+        for step in 0..<2_000 {
+            let id = Int32.random(in: 1...9)
+            if step.isMultiple(of: 3) {
+                batch.drop(id)
+                for name in targets.keys { targets[name]?.remove(id) }
+            } else {
+                let name = "d\(Int.random(in: 0..<30))"
+                batch.add(.changes([.added(try document(name, 1))], at: time), of: id, target, isProjected: false)
+                targets[name, default: []].insert(id)
+            }
+            let expected = targets.filter { !$0.value.isEmpty }.map { "\($0.key)1 \($0.value.sorted()) []" }
+            #expect(texts(batch).sorted() == expected.sorted())
+            #expect(batch.isEmpty == expected.isEmpty)
+        }
+    }
+
     @Test func projectionsAreMessagesOfTheirOwn() throws {
         let target = ListenTarget.query(Query(collectionID: "c"))
         var batch = ListenBatch()

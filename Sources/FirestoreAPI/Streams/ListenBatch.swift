@@ -20,24 +20,46 @@ struct ListenBatch {
         let key: Key
         var places: [(id: Int32, place: Place)] = []
 
-        mutating func set(_ place: Place, in id: Int32) {
+        /// - Returns: whether the target had no place.
+        mutating func set(_ place: Place, in id: Int32) -> Bool {
             // News come by the numbers of their targets.
-            if places.last.map({ $0.id < id }) ?? true { return places.append((id, place)) }
+            if places.last.map({ $0.id < id }) ?? true {
+                places.append((id, place))
+                return true
+            }
+            let index = index(of: id)
+            let isNew = places[index].id != id
+            if isNew { places.insert((id, place), at: index) } else { places[index].place = place }
+            return isNew
+        }
+
+        mutating func remove(_ id: Int32) {
+            guard !places.isEmpty else { return }
+            let index = index(of: id)
+            if places[index].id == id { places.remove(at: index) }
+        }
+
+        /// Where a target's place is, or would be before others; the last one if all are before it.
+        private func index(of id: Int32) -> Int {
             var (index, end) = (0, places.count - 1)
             while index < end {
                 let middle = (index + end) / 2
                 if places[middle].id < id { index = middle + 1 } else { end = middle }
             }
-            if places[index].id == id { places[index].place = place } else { places.insert((id, place), at: index) }
+            return index
         }
     }
 
     private var entries: [Entry] = []
     private var indices: [Key: Int] = [:]
+    /// The entries in which each target has a place: many targets may be dropped, one after the other.
+    private var ofTarget: [Int32: [Int]] = [:]
+    /// The entries without places, all of whose targets were dropped.
+    private var emptied = 0
     /// How many documents targets have that are counted.
     private var counts: [Int32: Int] = [:]
 
-    var isEmpty: Bool { entries.isEmpty && counts.isEmpty }
+    var isEmpty: Bool { entries.count == emptied && counts.isEmpty }
 
     mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
         let own = isProjected ? id : nil
@@ -66,10 +88,25 @@ struct ListenBatch {
     /// Forgets what a target has so far.
     mutating func drop(_ id: Int32) {
         counts[id] = nil
-        guard !entries.isEmpty else { return }
-        for index in entries.indices { entries[index].places.removeAll { $0.id == id } }
-        entries.removeAll { $0.places.isEmpty }
-        indices = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.key, $0.offset) })
+        for index in ofTarget.removeValue(forKey: id) ?? [] {
+            entries[index].remove(id)
+            guard entries[index].places.isEmpty else { continue }
+            indices[entries[index].key] = nil
+            emptied += 1
+        }
+        if emptied > entries.count / 2 { removeEmptied() }
+    }
+
+    private mutating func removeEmptied() {
+        var kept: [Entry] = []
+        var moved = [Int](repeating: 0, count: entries.count)
+        for (index, entry) in entries.enumerated() where !entry.places.isEmpty {
+            moved[index] = kept.count
+            kept.append(entry)
+        }
+        (entries, emptied) = (kept, 0)
+        indices = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($0.element.key, $0.offset) })
+        ofTarget = ofTarget.mapValues { places in places.map { moved[$0] } }
     }
 
     private mutating func set(_ place: Place, _ path: DocumentPath, _ id: Int32, _ own: Int32?) {
@@ -79,7 +116,7 @@ struct ListenBatch {
             indices[key] = index
             entries.append(Entry(key: key))
         }
-        entries[index].set(place, in: id)
+        if entries[index].set(place, in: id) { ofTarget[id, default: []].append(index) }
     }
 
     /// One for each document, then one for each target that is counted.

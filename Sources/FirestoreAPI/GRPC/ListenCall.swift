@@ -9,9 +9,9 @@ import SwiftProtobuf
 /// A Listen stream as a call.
 final class ListenCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
-    /// Bytes of messages that may wait until the client's token is verified: a client that connects again sends all of its
-    /// targets at once.
-    private static let maxEarlyBytes = 2 << 20
+    /// Bytes of messages that may wait until those before are handled, which begins once the client's token is verified: a
+    /// client that connects again sends all of its targets at once.
+    private static let maxWaitingBytes = 4 << 20
     /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
     /// busy with refusals.
     private static let refusalPause = Duration.milliseconds(100)
@@ -25,10 +25,11 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private let pending: Mutex<(messages: [ListenResponse], held: Int, holder: MemoryBudget.Holder)>
     private let loop: any EventLoop
     private let stranger: MemoryBudget.Holder
+    private let messages: AsyncStream<ByteBuffer>.Continuation
+    /// The bytes of the messages that wait.
+    private let waiting = Mutex(0)
+    private let isOver = OperationCancellation()
     // Used on the event loop only.
-    private var early: [ByteBuffer] = []
-    private var earlyBytes = 0
-    private var hasBegun = false
     private var isEnded = false
     private var expiry: Scheduled<Void>?
 
@@ -38,10 +39,23 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         loop = call.answer.eventLoop
         stranger = .stranger(call.call.address ?? 0)
         pending = Mutex(([], 0, stranger))
+        let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
+        self.messages = messages
+        let isOver = isOver
         Task { [weak self] in
             do throws(DocumentError) {
                 let requester = try await calls.requester(call)
-                self?.begin(as: requester)
+                guard let stream = self?.begin(as: requester) else { return }
+                // Not on the loop: a message may have very many documents, and the stream may be in use.
+                for await message in input {
+                    self?.remove(message)
+                    guard !isOver.isCancelled else { return }
+                    let request = try await LargeRequests.decode(message.readableBytes, of: call.call.address) {
+                        () throws(DocumentError) in
+                        try calls.reader.listenRequest(try GRPCCall.decode(message))
+                    }
+                    try stream.receive(request)
+                }
             } catch {
                 // google-cloud-firestore listens again at once, for ever.
                 if error.code == .unauthenticated { try? await Task.sleep(for: Self.refusalPause) }
@@ -50,19 +64,15 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         }
     }
 
-    private func begin(as requester: Requester) {
+    private func begin(as requester: Requester) -> ListenStream {
         if let holder = requester.principal.holder { pending.withLock { $0.holder = holder } }
         let stream = calls.makeListenStream(as: requester.principal, call) { [weak self] in
             // The store's threads must not encode messages.
             Task { self?.pump() }
         }
+        self.stream.withLock { $0 = stream }
         loop.execute { [self] in
-            guard !isEnded else { return calls.close(stream) }
-            self.stream.withLock { $0 = stream }
-            hasBegun = true
-            let messages = early
-            dropEarly()
-            for message in messages { receive(message) }
+            guard !isEnded else { return closeStream() }
             calls.revocable.add(self, of: requester) { [weak self] in self?.check(requester) }
             guard let expires = requester.expires else { return }
             let left = max(expires.seconds - Timestamp.wallClock().seconds, 0)
@@ -70,6 +80,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                 self?.fail(Requester.expired)
             }
         }
+        return stream
     }
 
     private func check(_ requester: Requester) {
@@ -78,24 +89,38 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     func receive(_ message: ByteBuffer) {
         guard !isEnded else { return }
-        // Messages are decoded on the event loop.
         let most = calls.limits.clients.listen.message
         guard message.readableBytes <= most else {
             return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(most) bytes"))
         }
-        guard hasBegun, let stream = stream.withLock({ $0 }) else {
-            // An empty message takes memory, too.
-            let bytes = 128 + message.readableBytes
-            guard earlyBytes + bytes <= Self.maxEarlyBytes, calls.bodies?.take(bytes, for: stranger) ?? true else {
-                return fail(DocumentError(.resourceExhausted, "too many messages before the stream has begun"))
+        let bytes = Self.bytes(of: message)
+        let isTaken = waiting.withLock { waiting in
+            guard waiting + bytes <= Self.maxWaitingBytes, calls.bodies?.take(bytes, for: stranger) ?? true else {
+                return false
             }
-            earlyBytes += bytes
-            return early.append(message)
+            waiting += bytes
+            return true
         }
-        do throws(DocumentError) {
-            try stream.receive(try calls.reader.listenRequest(try GRPCCall.decode(message)))
-        } catch {
-            fail(error)
+        guard isTaken else { return fail(DocumentError(.resourceExhausted, "too many messages of Listen wait")) }
+        messages.yield(message)
+    }
+
+    /// An empty message takes memory, too.
+    private static func bytes(of message: ByteBuffer) -> Int { 128 + message.readableBytes }
+
+    /// A message waits no more.
+    private func remove(_ message: ByteBuffer) {
+        waiting.withLock { waiting in
+            let bytes = min(Self.bytes(of: message), waiting)
+            calls.bodies?.release(bytes, of: stranger)
+            waiting -= bytes
+        }
+    }
+
+    private func removeAll() {
+        waiting.withLock { waiting in
+            calls.bodies?.release(waiting, of: stranger)
+            waiting = 0
         }
     }
 
@@ -113,11 +138,6 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private func fail(_ error: DocumentError) {
         loop.execute { [self] in close() }
         call.answer.end(error, closes: true)
-    }
-
-    private func dropEarly() {
-        calls.bodies?.release(earlyBytes, of: stranger)
-        (early, earlyBytes) = ([], 0)
     }
 
     /// Sends the next messages, which leave together.
@@ -162,14 +182,21 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     deinit {
         let (held, holder) = pending.withLock { ($0.held, $0.holder) }
         calls.answers?.release(held, of: holder)
-        calls.bodies?.release(earlyBytes, of: stranger)
+        messages.finish()
+        removeAll()
     }
 
     private func close() {
         isEnded = true
-        dropEarly()
+        isOver.cancel()
+        messages.finish()
+        removeAll()
         expiry?.cancel()
         calls.revocable.remove(self)
+        closeStream()
+    }
+
+    private func closeStream() {
         let stream = stream.withLock { stream in
             defer { stream = nil }
             return stream

@@ -43,6 +43,28 @@ import Testing
 
     // MARK: Sessions
 
+    /// Each takes some time, and a client may have thousands.
+    @Test(arguments: [(10, 11), (100, 0)]) func manyListensEndBesideTheLoop(count: Int, atOnce: Int) {
+        let connections = TestConnections()
+        let (connection, database) = (connections.connections[0], connections.database)
+        for number in 0..<count {
+            let path = RealtimePath(unchecked: [RealtimeKey(unchecked: "p\(number)")])
+            connection.receive(.request(number: Int64(number + 2), .listen(ListenKey(path: path), nil)), bytes: 10)
+            database.notifyListeners(.began(RealtimeListenStart(.unchanged)))
+            connections.eventLoop.run()
+        }
+        #expect(database.listenCount == count + 1)
+        let longWork = connection.loop.parts.longWork
+        let (gate, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        longWork.add(of: 9) { gate.wait() }
+        connection.finish()
+        #expect(database.cancelCount == atOnce)
+        gate.signal()
+        longWork.add(of: 9) { isDone.signal() }
+        isDone.wait()
+        #expect(database.cancelCount == count + 1)
+    }
+
     /// A client that takes nothing until the test lets it.
     private final class StuckTransport: RealtimeTransport {
         var isReading = true

@@ -147,6 +147,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private func perform(_ actions: [RealtimeSession.Action]) {
         // Values that follow one another undo the same pushes.
         var answered: [RealtimeSession.OperationID] = []
+        var cancelled: [any RealtimeListening] = []
         for action in actions {
             if case .sendValue = action {} else { sendPushesAgain(after: &answered) }
             switch action {
@@ -171,7 +172,8 @@ final class RealtimeConnection: @unchecked Sendable {
             case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
             case .cancel(let id):
                 story.listenEnded(id)
-                removeListen(id)?.cancel()
+                guard let listen = removeListen(id) else { break }
+                if actions.count > Self.fewActions { cancelled.append(listen) } else { listen.cancel() }
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
             case .setReading(let isReading): outgoing.setReading(isReading)
             case .setTokenEnd(let time): schedule(\.tokenEnd, at: time) { $0.session.tokenEnded() }
@@ -182,9 +184,15 @@ final class RealtimeConnection: @unchecked Sendable {
             case .closeLater: later(within: loop.parts.port.overload) { $0.perform([.close]) }
             }
         }
+        if !cancelled.isEmpty {
+            loop.parts.longWork.add(of: client.address) { [cancelled] in for listen in cancelled { listen.cancel() } }
+        }
         sendPushesAgain(after: &answered)
         pump()
     }
+
+    /// With more, thousands of listens may end, for which the loop's other connections would wait.
+    private static let fewActions = 64
 
     /// Waits for half the time at least. Many clients may have been refused at once, and must not come back at once.
     private func later(within time: TimeAmount, _ body: @escaping (RealtimeConnection) -> Void) {

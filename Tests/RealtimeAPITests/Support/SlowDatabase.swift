@@ -54,12 +54,21 @@ final class SlowDatabase: RealtimeDatabase {
         to listener: any RealtimeListener
     ) -> any RealtimeListening {
         listeners.withLock { $0.append(listener) }
-        return Listening()
+        return Listening(self)
     }
 
+    private let cancels = Mutex(0)
+
+    /// How many listens were cancelled.
+    var cancelCount: Int { cancels.withLock { $0 } }
+
     private final class Listening: RealtimeListening {
+        private let database: SlowDatabase
+
+        init(_ database: SlowDatabase) { self.database = database }
+
         func authorize(as principal: RealtimePrincipal, _ completion: @escaping @Sendable () -> Void) { completion() }
-        func cancel() {}
+        func cancel() { database.cancels.withLock { $0 += 1 } }
     }
 
     func onDisconnect(

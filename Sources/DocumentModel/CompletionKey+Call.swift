@@ -24,8 +24,8 @@ extension CompletionKey {
 
     /// The fingerprint of a call's data.
     ///
-    /// It doesn't depend on the order of keys in the data: SDKs may send it differently each time. Data of more than 20,000
-    /// values, or with a repeated key, is compared as it was sent.
+    /// It doesn't depend on the order of keys in the data: SDKs may send it differently each time. Data of more than
+    /// 20,000 values, or with a repeated key, is compared as it was sent.
     ///
     /// - Parameters:
     ///   - data: JSON.

@@ -9,8 +9,8 @@ import SwiftProtobuf
 /// A Listen stream as a call.
 final class ListenCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
-    /// Bytes of messages that may wait until those before are handled, which begins once the client's token is verified: a
-    /// client that connects again sends all of its targets at once.
+    /// Bytes of messages that may wait until those before are handled, which begins once the client's token is verified:
+    /// a client that connects again sends all of its targets at once.
     private static let maxWaitingBytes = 4 << 20
     /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
     /// busy with refusals.

@@ -28,8 +28,8 @@ struct TreeLayout: Hashable, Sendable {
         return index < extents.count && extents[index].range.contains(path) ? extents[index].tree : tree
     }
 
-    /// The index of the first extent that ends after a path. A commit may make very many extents, and each row is looked
-    /// for among them.
+    /// The index of the first extent that ends after a path. A commit may make very many extents, and each row is
+    /// looked for among them.
     private func index(after path: some Collection<UInt8>) -> Int {
         firstIndex { extent in extent.range.upper.map { !path.lexicographicallyPrecedes($0) } ?? false }
     }

@@ -38,7 +38,7 @@ struct AuthPort {
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         servers.server(
             TokenPort(TokenEndpoint(parts.serverTokens), before: responder), port: configuration.listen.auth,
-            name: "auth", servers.rules("auth"))
+            name: "auth", servers.rules("auth", hasSignIn: true))
     }
 
     /// Verifies servers' custom tokens for apps: in development whatever their signature.

@@ -22,7 +22,7 @@ struct PortServers {
     let logger: Logger
 
     func rules(
-        _ name: String, tokens: TokenVerifier? = nil, countsAnswers: Bool = true
+        _ name: String, tokens: TokenVerifier? = nil, countsAnswers: Bool = true, hasSignIn: Bool = false
     ) -> PortRules {
         PortRules(
             hosts: configuration.localHosts, memory: parts.serving.memory, times: configuration.limits.portTimes,
@@ -30,7 +30,7 @@ struct PortServers {
                 proxies: configuration.trustedProxies, tokens: tokens,
                 isDevelopment: configuration.mode == .development,
                 isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }),
-            countsAnswers: countsAnswers, refusals: parts.serving.refusals, name: name)
+            countsAnswers: countsAnswers, hasSignIn: hasSignIn, refusals: parts.serving.refusals, name: name)
     }
 
     func server<Responder: HTTPResponder>(

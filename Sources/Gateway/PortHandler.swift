@@ -196,7 +196,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
     ) {
         let refusal = PortRefusal(
-            answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers))
+            answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers),
+            by: rules)
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture
@@ -219,7 +220,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// until the connection ends.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HeadGauge.Refusal else { return context.fireErrorCaught(error) }
-        let refusal = PortRefusal(.tooManyBodies, isHEAD: false, HTTPHeaders(), peer(context))
+        let refusal = PortRefusal(.tooManyBodies, isHEAD: false, HTTPHeaders(), peer(context), by: rules)
         guard case .no = refusing, unanswered.isEmpty, receiving == nil else {
             refusal.log(by: rules, now: context.eventLoop.now)
             return context.close(promise: nil)
@@ -370,7 +371,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // Nothing behind it is answered: its connection ends.
         for index in unanswered.indices { unanswered[index].body?.release() }
         unanswered = []
-        refusing = .waits(PortRefusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers, client))
+        refusing = .waits(
+            PortRefusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers, client, by: rules))
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
     }
 

@@ -10,19 +10,25 @@ struct PortRefusal {
     /// The page that sent the request, which may read why it was refused.
     private let origin: String?
     private let client: IPAddress?
+    private let isText: Bool
 
-    init(_ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders, _ client: IPAddress?) {
+    /// - Parameter rules: of the port.
+    init(
+        _ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders, _ client: IPAddress?, by rules: PortRules
+    ) {
         self.client = client
         self.answer = answer
+        isText = rules.hasSignIn && answer.mayPass
         self.isHEAD = isHEAD
         origin = headers.first(name: "Origin")
     }
 
-    var body: ByteBuffer { ByteBuffer(bytes: answer.json) }
+    var body: ByteBuffer { isText ? ByteBuffer(string: answer.message) : ByteBuffer(bytes: answer.json) }
 
     func head(bodyBytes: Int) -> HTTPResponseHead {
         var headers: HTTPHeaders = [
-            "Content-Type": "application/json; charset=utf-8", "Content-Length": "\(bodyBytes)", "Connection": "close",
+            "Content-Type": "\(isText ? "text/plain" : "application/json"); charset=utf-8",
+            "Content-Length": "\(bodyBytes)", "Connection": "close",
         ]
         if let origin {
             headers.add(name: "Access-Control-Allow-Origin", value: origin)
@@ -40,6 +46,9 @@ struct PortRefusal {
 }
 
 extension LocalHosts.Refusal {
+    /// Whether the same request may be answered later.
+    fileprivate var mayPass: Bool { status.code >= 500 || status == .tooManyRequests || status == .requestTimeout }
+
     static let tooManyBodies = Self(
         status: .serviceUnavailable, message: InvocationFailure.tooManyBodies.message)
 

@@ -31,19 +31,24 @@ package struct PortRules: Sendable {
     /// Whether answers count from the moment at which the server writes them. A server that counts them itself, while
     /// it reads them, has no need of it.
     let countsAnswers: Bool
+    /// Whether users sign in on it. Refusals that may pass are plain text then: the web SDK takes an error in JSON for
+    /// the end of the session.
+    let hasSignIn: Bool
     let refusals: RefusalLogger?
     /// The port's name in the log.
     let name: String
 
     package init(
         hosts: LocalHosts?, memory: PortMemory, times: PortTimes = PortTimes(),
-        caller: PortCaller = PortCaller(), countsAnswers: Bool = true, refusals: RefusalLogger? = nil, name: String = ""
+        caller: PortCaller = PortCaller(), countsAnswers: Bool = true, hasSignIn: Bool = false,
+        refusals: RefusalLogger? = nil, name: String = ""
     ) {
         self.hosts = hosts
         self.memory = memory
         self.times = times
         self.caller = caller
         self.countsAnswers = countsAnswers
+        self.hasSignIn = hasSignIn
         self.refusals = refusals
         self.name = name
     }

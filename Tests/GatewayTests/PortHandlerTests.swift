@@ -19,12 +19,12 @@ import Workers
 
         init(
             hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(),
-            countsAnswers: Bool = true
+            countsAnswers: Bool = true, hasSignIn: Bool = false
         ) throws {
             self.memory = memory
             let rules = PortRules(
                 hosts: hosts, memory: memory, caller: PortCaller(proxies: proxies), countsAnswers: countsAnswers,
-                refusals: RefusalLogger(log.logger))
+                hasSignIn: hasSignIn, refusals: RefusalLogger(log.logger))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
             try channel.pipeline.syncOperations.addHandler(PortHandler.Installer(rules))
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -259,6 +259,22 @@ import Workers
         connection.channel.embeddedEventLoop.advanceTime(by: .seconds(90))
         #expect(try connection.received().ranges(of: "HTTP/1.1").count == 1)
         #expect(!connection.channel.isActive)
+    }
+
+    /// The web SDK signs its user out on an error in JSON.
+    @Test func whereUsersSignInWhatMayPassIsRefusedInText() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800), hasSignIn: true)
+        try connection.send(start(1000) + String(repeating: "x", count: 1000))
+        let answer = try connection.received()
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(answer.contains("Content-Type: text/plain; charset=utf-8\r\n"))
+        #expect(answer.contains("request bodies"))
+        #expect(!answer.contains("{"))
+        let ambiguous = try Connection(hasSignIn: true)
+        try ambiguous.send("GET /a HTTP/1.1\r\n\r\n")
+        #expect(try ambiguous.received().contains(#"{"error":{"code":400,"message":""#))
+        _ = try? connection.channel.finish()
+        _ = try? ambiguous.channel.finish()
     }
 
     @Test func aBodyWithoutRoomIsRefusedAndReadToItsEnd() throws {

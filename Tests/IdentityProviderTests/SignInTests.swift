@@ -114,6 +114,23 @@ import UserStore
         }
     }
 
+    /// The web SDK signs its user out on any error in JSON, whatever its status.
+    @Test func whatMayPassIsNoErrorOfTheSession() async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp()
+            await host.pipeline.shutdown()
+            for answer in [
+                try await host.refresh(user.refreshToken),
+                try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#),
+            ] {
+                #expect(answer.status == 503)
+                #expect(answer.headers[.contentType] == "text/plain; charset=UTF-8")
+            }
+            let server = try await host.admin("lookup", #"{"localId":["\#(user.uid)"]}"#)
+            expect(server, "The service is currently unavailable.", status: 503)
+        }
+    }
+
     @Test func refreshTakesJSONAsPhonesSendIt() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

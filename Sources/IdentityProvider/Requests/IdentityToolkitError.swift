@@ -79,6 +79,9 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
         Self(message, status: .notImplemented, reason: "notImplemented", name: "NOT_IMPLEMENTED")
     }
 
+    /// Whether it is the host's, and the same request may succeed later.
+    var mayPass: Bool { status.code >= 500 && status != .notImplemented }
+
     var body: JSONObject {
         var error: JSONObject = [
             "code": .integer(Int64(status.code)), "message": .string(message),

@@ -54,7 +54,8 @@ package struct SignInPort: HTTPResponder {
             do {
                 response = try await answer(request, context)
             } catch {
-                response = try Self.response(to: error, context.logger)
+                let isAdmin = (try? access(request)) == .admin
+                response = try Self.response(to: error, isAdmin: isAdmin, context.logger)
             }
         }
         SignInCORS.allow(request, &response)
@@ -180,7 +181,7 @@ package struct SignInPort: HTTPResponder {
         return response
     }
 
-    private static func response(to error: any Error, _ logger: Logger) throws -> Response {
+    private static func response(to error: any Error, isAdmin: Bool, _ logger: Logger) throws -> Response {
         let known: IdentityToolkitError
         switch error {
         case let error as IdentityToolkitError: known = error
@@ -190,6 +191,11 @@ package struct SignInPort: HTTPResponder {
             logger.error("sign-in request failed", metadata: ["error": "\(error)"])
             known = .internal
         }
-        return try json(known.body, status: known.status)
+        guard isAdmin || !known.mayPass else { return try json(known.body, status: known.status) }
+        // When a page is loaded, the web SDK takes any error in JSON for the end of the session, and signs its user
+        // out. It takes what isn't JSON for a failure of the network, and asks again later.
+        return Response(
+            status: known.status, headers: [.contentType: "text/plain; charset=UTF-8", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: known.message)))
     }
 }

@@ -121,6 +121,7 @@ extension RealtimeCredentials.AppAdmission {
         self =
             switch admission {
             case .served(let end): .admitted(until: end)
+            case .refused(.unavailable): .unavailable
             case .refused: .refused
             }
     }

@@ -421,24 +421,45 @@ import Testing
     }
 
     @Test func appsProveThemselvesWhereThatIsDemanded() {
-        var script = SessionScript(.init(host: "h", appToken: "A", verifiesApps: true))
-        #expect(script.begin().last == "verify app 1 A")
-        #expect(script.ask(1, "g", #"{"p":"a"}"#) == [])
+        var script = SessionScript(.init(host: "h", verifiesApps: true))
+        _ = script.begin()
         #expect(
-            SessionScript.lines(script.session.verifiedApp(1, .refused)) == [
+            script.ask(1, "g", #"{"p":"a"}"#) == [
                 Self.refused(1, "permission_denied", "The app has no valid App Check token.")
             ])
-        #expect(script.ask(2, "appcheck", #"{"token":"B"}"#) == ["verify app 3 B"])
+        #expect(script.ask(2, "appcheck", #"{"token":"B"}"#) == ["verify app 2 B"])
         #expect(
-            SessionScript.lines(script.session.verifiedApp(3, .admitted(until: 9))) == [
+            SessionScript.lines(script.session.verifiedApp(2, .admitted(until: 9))) == [
                 "app token ends 9", Self.ok(2),
             ])
-        #expect(script.ask(3, "g", #"{"p":"a"}"#) == ["perform 4 get /a as -"])
+        #expect(script.ask(3, "g", #"{"p":"a"}"#) == ["perform 3 get /a as -"])
         // Servers needn't.
         var server = SessionScript(.init(host: "h", verifiesApps: true))
         _ = server.ask(1, "gauth", #"{"cred":"T"}"#)
         _ = server.verified(1, .admin)
         #expect(server.ask(2, "g", #"{"p":"a"}"#) == ["perform 2 get /a as admin"])
+    }
+
+    /// SDKs send an invalid token if they can't get a better one at the moment, and would give up what is refused then.
+    @Test func aConnectionWithAnInvalidAppTokenEndsBeforeItsListens() {
+        let end = ["token ends never", "app token ends never"]
+        func beginning() -> SessionScript {
+            var script = SessionScript(.init(host: "h", appToken: "A", verifiesApps: true))
+            #expect(script.begin().last == "verify app 1 A")
+            #expect(script.ask(1, "q", #"{"p":"a","h":""}"#) == [])
+            return script
+        }
+        var refused = beginning()
+        let push = #"{"t":"d","d":{"a":"apc","b":{"s":"invalid_token","d":"Could not parse auth token."}}}"#
+        #expect(SessionScript.lines(refused.session.verifiedApp(1, .refused)) == [push] + end + ["close"])
+        var unknown = beginning()
+        #expect(SessionScript.lines(unknown.session.verifiedApp(1, .unavailable)) == end + ["close later"])
+        var later = SessionScript(.init(host: "h", verifiesApps: true))
+        _ = later.begin()
+        _ = later.ask(1, "appcheck", #"{"token":"B"}"#)
+        #expect(later.ask(2, "q", #"{"p":"a","h":""}"#) == [])
+        let answer = Self.refused(1, "invalid_token", "Could not parse auth token.")
+        #expect(SessionScript.lines(later.session.verifiedApp(1, .refused)) == [answer] + end + ["close"])
     }
 
     /// What a client listens to must not outlive its app's token.

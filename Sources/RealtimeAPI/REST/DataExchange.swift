@@ -141,8 +141,11 @@ final class DataExchange: EventStreamOwner {
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         verify(request.appToken) { [queue] admission in
             queue.post {
-                guard case .admitted(let end) = admission else {
-                    return exchange.value.refuse(RESTRefusal(.unverifiedApp))
+                let end: Int64?
+                switch admission {
+                case .admitted(let until): end = until
+                case .refused: return exchange.value.refuse(RESTRefusal(.unverifiedApp))
+                case .unavailable: return exchange.value.refuse(RESTRefusal(.appKeysUnavailable))
                 }
                 // A stream ends with the first of both tokens.
                 var bearer = bearer

@@ -24,6 +24,8 @@ package struct RealtimeCredentials: Sendable {
         /// Until its token ends, in seconds since 1970; nil if no token is demanded of it.
         case admitted(until: Int64?)
         case refused
+        /// The keys can't be fetched, so that it isn't known.
+        case unavailable
     }
 
     package typealias AppVerification =

@@ -45,6 +45,11 @@ package enum RealtimeServiceError: Error, Hashable, Sendable {
     case failed(String)
 }
 
+extension RealtimeServiceError {
+    static let appKeysUnavailable = Self.unavailable(
+        "The keys to verify App Check tokens are unavailable at the moment.")
+}
+
 /// What is wrong in a rules source.
 package struct RealtimeRulesProblem: Error, Hashable, Sendable {
     /// From 1; nil if the problem isn't about one place.

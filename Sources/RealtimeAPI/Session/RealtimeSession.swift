@@ -296,13 +296,27 @@ struct RealtimeSession {
     /// An App Check token is verified.
     mutating func verifiedApp(_ id: OperationID, _ admission: RealtimeCredentials.AppAdmission) -> [Action] {
         guard !isClosed else { return [] }
+        let error: RealtimeServiceError
         switch admission {
         case .admitted(let end):
             isAppVerified = true
             return [.setAppTokenEnd(end)] + answered(id, .done)
-        // The app stays what it was, until it comes with a better token.
-        case .refused: return answered(id, .failure(.invalidToken))
+        case .refused: error = .invalidToken
+        case .unavailable: error = .appKeysUnavailable
         }
+        guard !isAppVerified, !principal.isAdmin else {
+            // It stays what it was, until it comes with a better token.
+            requests.answer(id, .failure(error))
+            return goOn()
+        }
+        // What the client listens to and writes would be refused, and given up for good. But it may only have had no
+        // better token at the moment: SDKs send an invalid one then. It comes back with another.
+        guard admission == .refused else { return leave() }
+        requests.answer(id, .failure(error))
+        var actions: [Action] = []
+        reply(&actions)
+        if actions.isEmpty { actions = [.send(ServerMessage.appTokenEnded(error))] }
+        return actions + end() + [.close]
     }
 
     /// The app has no valid token. What its client listens to ends, as with the end of a token, once this is done.

@@ -17,8 +17,11 @@ import Testing
         let stream: ListenStream
         private let signals: AsyncStream<Void>
 
-        init(policy: (any AccessPolicy)? = nil) throws {
-            store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        init(
+            policy: (any AccessPolicy)? = nil, configuration: StoreConfiguration = StoreConfiguration()
+        ) throws {
+            store = try DocumentStore(
+                on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }), configuration: configuration)
             try store.start()
             let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
             self.signals = signals
@@ -123,13 +126,45 @@ import Testing
             let endpoint = ListenEndpoint(
                 followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 200, onNews: {})
             let messages = endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) }
-            #expect(messages.map { $0.contains(#""status":"UNAVAILABLE""#) } == [true])
+            #expect(messages.map { $0.contains(#""status":"RESOURCE_EXHAUSTED""#) } == [true])
             #expect(endpoint.take().messages.isEmpty)
         }
-        #expect(end == (endsStream ? code : nil))
+        // After which the client waits for a time.
+        #expect(end == (endsStream ? .resourceExhausted : nil))
         #expect(removed == (endsStream ? nil : code))
         followed.stream.close()
         await followed.store.shutdown()
+    }
+
+    /// What others hold may pass, and the client would give the target up for good.
+    @Test func aTargetThatHasNoPlaceAmongAllEndsTheStream() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxListeners = 1
+        let followed = try Followed(configuration: configuration)
+        try followed.add(1, "a")
+        _ = try await followed.next { position($0) != nil }
+        try followed.add(2, "b")
+        #expect(throws: DocumentError(.resourceExhausted, "1 listeners are open, the limit; retry later")) {
+            try followed.stream.take()
+        }
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    /// After which the client comes back at once.
+    @Test func aStreamOfAStoreThatShutsDownIsUnavailable() async throws {
+        let followed = try Followed()
+        try followed.add(1, "a")
+        _ = try await followed.next { position($0) != nil }
+        await followed.store.shutdown()
+        var end: StatusCode?
+        do {
+            _ = try await followed.next { _ in false }
+        } catch {
+            end = (error as? DocumentError)?.code
+        }
+        #expect(end == .unavailable)
+        followed.stream.close()
     }
 
     /// Holds back who wants to listen to the collection `a` while it is shut.

@@ -22,7 +22,8 @@ final class TargetMemory: Sendable {
     var total: Int { state.withLock { $0.total } }
 
     /// - Parameter client: nil for functions, for which only the total is limited.
-    /// - Throws: `resourceExhausted` with the limit if it would be exceeded.
+    /// - Throws: with the limit if it would be exceeded: `resourceExhausted` for the client's, `unavailable` for that of
+    ///   all.
     func hold(_ bytes: Int, client: UInt64?) throws(DocumentError) -> HeldTarget {
         try state.withLock { state throws(DocumentError) in
             if let client, (state.byClient[client] ?? 0) + bytes > limitPerClient {
@@ -33,7 +34,7 @@ final class TargetMemory: Sendable {
             }
             guard state.total + bytes <= limit else {
                 throw DocumentError(
-                    .resourceExhausted,
+                    .unavailable,
                     "what is listened to takes \(limit / 1_048_576) MiB together, the limit; retry later")
             }
             state.total += bytes

@@ -1,5 +1,11 @@
+import CommitPipeline
 package import DocumentModel
 import Synchronization
+
+extension DocumentError {
+    /// Whether the store is shutting down.
+    package var isOfShutdown: Bool { self == CommitPipeline.shutDown }
+}
 
 /// Listeners of one client whose events are taken together, at times at which all of them are complete: the client never
 /// sees half a commit.

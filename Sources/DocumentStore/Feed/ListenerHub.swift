@@ -54,7 +54,7 @@ final class ListenerHub: Sendable {
     /// The number of listeners, and what waits for their readers.
     var figures: (listeners: Int, unreadBytes: Int) { (registry.withLock { $0.mailboxes.count }, unread.count) }
 
-    /// - Throws: `resourceExhausted` if there are too many.
+    /// - Throws: `unavailable` if there are too many, `resourceExhausted` if the client has too many.
     func register(
         _ context: OperationContext, onNews: (@Sendable (_ isEnd: Bool) -> Void)? = nil
     ) throws(DocumentError) -> ListenerMailbox {
@@ -63,7 +63,7 @@ final class ListenerHub: Sendable {
             if let refusal = registry.refusal { throw refusal }
             guard registry.mailboxes.count < configuration.maxListeners else {
                 throw DocumentError(
-                    .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; retry later")
+                    .unavailable, "\(configuration.maxListeners) listeners are open, the limit; retry later")
             }
             if context.policy != nil, let owner {
                 // The fewer places are left, the fewer may one client have: a user with many devices, or those behind one
@@ -109,7 +109,7 @@ final class ListenerHub: Sendable {
     /// Passes on a listener whose first event is ready. Until the thread takes it, the event and the listener's window
     /// count as unread.
     ///
-    /// - Throws: `resourceExhausted` if too many bytes wait or are held in windows.
+    /// - Throws: `unavailable` if too many bytes wait, or as ``noteWindow(of:)``.
     func add(_ core: ListenerCore) throws(DocumentError) {
         try noteWindow(of: core)
         let size = core.untakenBytes
@@ -118,7 +118,7 @@ final class ListenerHub: Sendable {
         guard unread.count <= max(configuration.maxUnreadBytes, size) else {
             unread.add(-size)
             throw DocumentError(
-                .resourceExhausted,
+                .unavailable,
                 "\(configuration.maxUnreadBytes / 1_048_576) MiB wait for listeners, the limit; retry later")
         }
         guard jobs.put(.add(core)) else {
@@ -129,7 +129,7 @@ final class ListenerHub: Sendable {
 
     /// Records the size of a listener's window, if it has changed.
     ///
-    /// - Throws: `resourceExhausted` if it exceeds the limit.
+    /// - Throws: as ``WindowBytes/set(_:of:client:)``.
     func noteWindow(of core: ListenerCore) throws(DocumentError) {
         guard case .window(let window) = core.target, window.bytes != core.notedBytes else { return }
         let mailbox = core.mailbox

@@ -23,8 +23,8 @@ struct WindowBytes {
     /// Records the size of a listener's window.
     ///
     /// - Parameter client: nil for functions, for which only the total is limited.
-    /// - Throws: `resourceExhausted` with the limit if the size has grown and exceeds it; the size recorded before
-    ///   stays.
+    /// - Throws: if the size has grown and exceeds a limit, which the error has; the size recorded before stays. It is
+    ///   `unavailable` if the windows of others leave too little, otherwise `resourceExhausted`.
     mutating func set(_ bytes: Int, of listener: UInt64, client: UInt64?) throws(DocumentError) {
         let growth = bytes - (entries[listener]?.bytes ?? 0)
         if growth > 0 {
@@ -36,9 +36,9 @@ struct WindowBytes {
             }
             guard total + growth <= limit else {
                 throw DocumentError(
-                    .resourceExhausted,
-                    "the limited results that are listened to hold \(limit / 1_048_576) MiB together, the limit; try "
-                        + "again later")
+                    bytes > limit ? .resourceExhausted : .unavailable,
+                    "the limited results that are listened to may hold \(limit / 1_048_576) MiB together, the limit; "
+                        + "retry later, or listen to fewer documents")
             }
         }
         entries[listener] = Entry(bytes: bytes, client: client)

@@ -101,6 +101,18 @@ import Testing
         try read(QueryMeter())
     }
 
+    /// A busy host reaches it earlier than an idle one.
+    @Test func onlyTheLimitOnTimeMayPass() throws {
+        let now = Mutex(Duration.zero)
+        let limits = QueryLimits(entries: 100, documents: .max, time: .seconds(2))
+        let meter = QueryMeter(limits, elapsed: { now.withLock { $0 } }) { what, mayPass in
+            DocumentError(mayPass ? .unavailable : .invalidArgument, what)
+        }
+        #expect(throws: DocumentError(.invalidArgument, "100 entries of indexes")) { try meter.readEntries(101) }
+        now.withLock { $0 = .seconds(3) }
+        #expect(throws: DocumentError(.unavailable, "for 2 s")) { try meter.readDocument(1 << 20) }
+    }
+
     @Test func aQueryThatEndsAtALimitIsReported() async throws {
         var configuration = configuration(entries: 100)
         let reports = Mutex<[CostlyQuery]>([])

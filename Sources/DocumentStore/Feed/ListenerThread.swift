@@ -160,7 +160,7 @@ final class ListenerThread: @unchecked Sendable {
                 refillTimes.spend(time, for: core.refiller)
             }
             let limits = QueryLimits(entries: .max, documents: .max, time: left)
-            let meter = QueryMeter(limits, elapsed: parts.elapsed) { _ in exceeded }
+            let meter = QueryMeter(limits, elapsed: parts.elapsed) { _, _ in exceeded }
             return try read(at: version) { view in
                 try query.run(in: view, within: ReadBudget(parts.configuration.maxReadBytes), meter: meter)
             }

@@ -17,6 +17,13 @@ package struct QueryLimits: Hashable, Sendable {
 
 /// Counts what the queries of a run have read so far, and ends them at their limits or once their caller has left.
 final class QueryMeter {
+    /// Makes the error of a reached limit.
+    ///
+    /// - Parameters:
+    ///   - what: the limit, as it stands after "may read".
+    ///   - mayPass: whether it is that on time, which a busy host reaches earlier.
+    typealias Refusal = (_ what: String, _ mayPass: Bool) -> DocumentError
+
     private(set) var entries = 0
     private(set) var documents = 0
     /// Whether a limit was reached.
@@ -28,7 +35,7 @@ final class QueryMeter {
     private let cancellation: OperationCancellation?
     /// The time since some start.
     private let elapsed: (@Sendable () -> Duration)?
-    private let refusal: ((String) -> DocumentError)?
+    private let refusal: Refusal?
     private let end: Duration
     /// The work since the caller and the clock were last looked at.
     private var unchecked = 0
@@ -39,11 +46,10 @@ final class QueryMeter {
     /// - Parameters:
     ///   - limits: nil for none.
     ///   - elapsed: a clock, for the limit on time.
-    ///   - refusal: makes the error of a reached limit, which it receives as it stands after "may read"; nil for
-    ///     ``Exceeded``.
+    ///   - refusal: nil for ``Exceeded``.
     init(
         _ limits: QueryLimits? = nil, cancellation: OperationCancellation? = nil,
-        elapsed: (@Sendable () -> Duration)? = nil, refusal: ((String) -> DocumentError)? = nil
+        elapsed: (@Sendable () -> Duration)? = nil, refusal: Refusal? = nil
     ) {
         self.limits = limits
         self.cancellation = cancellation
@@ -74,13 +80,13 @@ final class QueryMeter {
         functions_give_way()
         if let cancellation, cancellation.isCancelled { throw DocumentError.callerLeft }
         if let limits, let elapsed, elapsed() > end {
-            throw exceeded("for \(limits.time.components.seconds) s")
+            throw exceeded("for \(limits.time.components.seconds) s", mayPass: true)
         }
     }
 
-    private func exceeded(_ what: String) -> any Error {
+    private func exceeded(_ what: String, mayPass: Bool = false) -> any Error {
         isExceeded = true
-        if let refusal { return refusal(what) }
+        if let refusal { return refusal(what, mayPass) }
         return Exceeded(what: what)
     }
 
@@ -112,7 +118,7 @@ extension QueryPlan {
 
 extension DocumentParts {
     /// A meter for the queries of an operation.
-    func meter(_ context: OperationContext, refusal: ((String) -> DocumentError)? = nil) -> QueryMeter {
+    func meter(_ context: OperationContext, refusal: QueryMeter.Refusal? = nil) -> QueryMeter {
         QueryMeter(
             context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
             elapsed: elapsed, refusal: refusal)
@@ -120,7 +126,7 @@ extension DocumentParts {
 
     /// A meter for the log that an operation looks at to see an earlier state.
     func pastMeter(_ context: OperationContext) -> QueryMeter {
-        meter(context) { _ in
+        meter(context) { _, _ in
             DocumentError(
                 .resourceExhausted,
                 "to find what was at this time takes longer than a client's read may, since much has been changed; read "
@@ -130,7 +136,7 @@ extension DocumentParts {
 
     /// A meter for the check of what a client listens to.
     func listenerMeter(_ context: OperationContext) -> QueryMeter {
-        meter(context) { what in
+        meter(context) { what, _ in
             DocumentError(
                 .resourceExhausted,
                 "the check of a client's listener may read \(what), the limit, and this one needs more; listen to "
@@ -139,10 +145,16 @@ extension DocumentParts {
     }
 
     /// A meter for the check of a client's commit.
-    func commitMeter(_ context: OperationContext) -> QueryMeter {
-        QueryMeter(configuration.clientCommitLimits, cancellation: context.cancellation, elapsed: elapsed) { what in
+    ///
+    /// - Parameter isOfBatch: whether it is for independent writes, of which each may be allowed by itself.
+    func commitMeter(_ context: OperationContext, isOfBatch: Bool = false) -> QueryMeter {
+        QueryMeter(
+            configuration.clientCommitLimits, cancellation: context.cancellation, elapsed: elapsed
+        ) { what, mayPass in
+            // After INVALID_ARGUMENT SDKs give the commit up. After RESOURCE_EXHAUSTED they send it again and again,
+            // and no write behind it.
             DocumentError(
-                .resourceExhausted,
+                mayPass || isOfBatch ? .resourceExhausted : .invalidArgument,
                 "the check of a client's commit may read \(what), the limit, and this one needs more; commit fewer at "
                     + "a time")
         }

@@ -91,7 +91,7 @@ struct ClientBatchCheck: DocumentRead {
         from view: DocumentView, version: Int64
     ) throws -> [Int: Result<CommitDecision, DocumentError>]? {
         try DocumentLimits.check(batch: writes)
-        let meter = store.parts.commitMeter(context)
+        let meter = store.parts.commitMeter(context, isOfBatch: true)
         let time = store.parts.requestTime(after: version)
         var decisions: [Int: Result<CommitDecision, DocumentError>] = [:]
         // What the policy sees of the writes before.

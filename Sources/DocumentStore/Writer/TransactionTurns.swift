@@ -128,7 +128,7 @@ final class TransactionTurns {
     ) throws -> [TransactionRead] {
         var budget = ReadBudget(parts.configuration.maxReadBytes, answer: context.answer)
         // All commits wait meanwhile. What takes longer, the transaction reads by itself.
-        let meter = QueryMeter(Self.prefetchLimits, elapsed: parts.elapsed) { what in
+        let meter = QueryMeter(Self.prefetchLimits, elapsed: parts.elapsed) { what, _ in
             DocumentError(.resourceExhausted, "reads before a retry may read \(what), the limit")
         }
         var prefetched: [TransactionRead] = []

@@ -32,6 +32,9 @@ package final class MemoryBudget: Sendable {
     /// - Parameter total: in bytes.
     package init(total: Int) { self.total = total }
 
+    /// The most that a holder ever gets, while others hold nothing.
+    package func most(for holder: Holder) -> Int { holder == .host ? total : total / 8 * 3 }
+
     /// - Returns: false if the holder may not have that many more bytes now; nothing was taken then.
     package func take(_ bytes: Int, for holder: Holder) -> Bool {
         guard bytes > 0 else { return true }
@@ -39,7 +42,7 @@ package final class MemoryBudget: Sendable {
             guard bytes <= total - state.used else { return false }
             if holder != .host {
                 let held = state.held[holder, default: 0]
-                let share = min(total / 8 * 3, (total - state.used + held) / 2)
+                let share = min(most(for: holder), (total - state.used + held) / 2)
                 guard bytes <= share - held else { return false }
                 if case .stranger = holder {
                     guard bytes <= total / 2 - state.strangers else { return false }

@@ -10,6 +10,34 @@ import Testing
 
 /// What a Write client is answered, on a store.
 @Suite(.endsHangs) struct WriteEndpointTests {
+    /// The client would send them again and again, and no write behind them.
+    @Test func writesThatNeverHaveRoomAreInvalid() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        try store.start()
+        let service = StoreDocumentService(
+            store, database: DatabaseID(project: "demo"), rules: ClientRules(.open))
+        let memory = MemoryBudget(total: 800_000)
+        func refusal(bytes: Int) async throws -> StatusCode? {
+            var stream = WriteStream(service, as: Requester(.admin), memory: memory, holder: .user(1))
+            _ = try await stream.handle(WriteStreamRequest(hasDatabase: true))
+            let fields: [String: Value] = ["s": .string(String(repeating: "x", count: bytes))]
+            let write = Write(path: try DocumentPath("c/a"), operation: .set(fields))
+            do throws(DocumentError) {
+                _ = try await stream.handle(WriteStreamRequest(hasDatabase: false, writes: [write]))
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(try await refusal(bytes: 310_000) == .invalidArgument)
+        // Others have it at the moment.
+        #expect(memory.take(700_000, for: .host))
+        #expect(try await refusal(bytes: 200_000) == .resourceExhausted)
+        memory.release(700_000, of: .host)
+        #expect(try await refusal(bytes: 200_000) == nil)
+        await store.shutdown()
+    }
+
     /// The client sends the rest again in another stream.
     @Test func whatWaitsIsDoneBeforeTooMuchEndsTheStream() async throws {
         let database = DatabaseID(project: "demo")

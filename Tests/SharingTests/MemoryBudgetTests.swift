@@ -5,6 +5,7 @@ import Testing
 @Suite struct MemoryBudgetTests {
     @Test func aCallerGetsItsShareAndLeavesTheRest() {
         let budget = MemoryBudget(total: 800)
+        #expect(budget.most(for: .user(1)) == 300)
         #expect(budget.take(300, for: .user(1)))
         // Three eighths of everything.
         #expect(!budget.take(1, for: .user(1)))

@@ -128,7 +128,14 @@ struct WriteStream: Sendable {
         }
         let held = ClientAnswer(memory, for: holder)
         defer { withExtendedLifetime(held) {} }
-        try held.take(writes.reduce(0) { $0 + $1.weight })
+        let weight = writes.reduce(0) { $0 + $1.weight }
+        if let memory, weight > memory.most(for: holder) {
+            // After RESOURCE_EXHAUSTED, SDKs would send it again and again, and no write behind it.
+            throw .invalidArgument(
+                "the writes take about \(weight >> 10) KiB in memory, more than one client may ever have; commit fewer "
+                    + "at a time")
+        }
+        try held.take(weight)
         let result = try await service.commit(writes, transaction: nil, as: requester.principal)
         return .response(WriteStreamResponse(token: nextToken(), result: result))
     }

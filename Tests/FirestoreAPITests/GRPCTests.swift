@@ -48,6 +48,24 @@ import Testing
         #expect(throws: GRPCMessageReader.Problem.self) { try reader.next() }
     }
 
+    /// Of a message that is too large, it is all that is read.
+    @Test func theTargetOfAMessageIsFoundWithoutDecodingIt() throws {
+        let addition = FSListenRequest.with { request in
+            request.database = "d"
+            request.addTarget.targetID = 300
+            request.addTarget.documents.documents = ["a", String(repeating: "b", count: 200)]
+        }
+        let bytes = ByteBuffer(bytes: try addition.serializedBytes() as [UInt8])
+        #expect(ListenTargetID.find(in: bytes) == 300)
+        for count in 0..<bytes.readableBytes {
+            let part = try #require(bytes.getSlice(at: bytes.readerIndex, length: count))
+            #expect(ListenTargetID.find(in: part) == nil)
+        }
+        let removal = FSListenRequest.with { $0.removeTarget = 300 }
+        #expect(ListenTargetID.find(in: ByteBuffer(bytes: try removal.serializedBytes() as [UInt8])) == nil)
+        #expect(ListenTargetID.find(in: ByteBuffer(repeating: 0xff, count: 100)) == nil)
+    }
+
     @Test func soManyWritesWait() throws {
         var limits = ClientLimits.Write()
         (limits.waiting, limits.waitingBytes) = (2, 100_000)

@@ -88,7 +88,10 @@ import Testing
         endpoint.receive(Array(message.utf8))
         #expect(sent().first?.contains("ADD") == true)
         endpoint.receive(Array((message + String(repeating: " ", count: 200)).utf8))
-        #expect(sent().map { $0.contains("RESOURCE_EXHAUSTED") } == [true])
+        // The client gives the target up, and not the others.
+        #expect(sent().map { $0.contains(#""cause":{"code":3,"#) } == [false, true])
+        endpoint.receive(Array(message.replacing("2", with: "4").utf8))
+        #expect(sent().first?.contains("ADD") == true)
         await followed.store.shutdown()
     }
 

@@ -16,6 +16,13 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// busy with refusals.
     private static let refusalPause = Duration.milliseconds(100)
 
+    /// What the client has sent.
+    private enum Input {
+        case message(ByteBuffer)
+        /// A target that is refused before its message is decoded.
+        case refused(ListenTargetRequest)
+    }
+
     private let call: GRPCCall
     private let calls: FirestoreCalls
     private let stream = Mutex<ListenStream?>(nil)
@@ -25,7 +32,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private let pending: Mutex<(messages: [ListenResponse], held: Int, holder: MemoryBudget.Holder)>
     private let loop: any EventLoop
     private let stranger: MemoryBudget.Holder
-    private let messages: AsyncStream<ByteBuffer>.Continuation
+    private let messages: AsyncStream<Input>.Continuation
     /// The bytes of the messages that wait.
     private let waiting = Mutex(0)
     private let isOver = OperationCancellation()
@@ -39,7 +46,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         loop = call.answer.eventLoop
         stranger = .stranger(call.call.address ?? 0)
         pending = Mutex(([], 0, stranger))
-        let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let (input, messages) = AsyncStream.makeStream(of: Input.self)
         self.messages = messages
         let isOver = isOver
         Task { [weak self] in
@@ -47,14 +54,18 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                 let requester = try await calls.requester(call)
                 guard let stream = self?.begin(as: requester) else { return }
                 // Not on the loop: a message may have very many documents, and the stream may be in use.
-                for await message in input {
-                    self?.remove(message)
+                for await next in input {
+                    self?.remove(next)
                     guard !isOver.isCancelled else { return }
-                    let request = try await LargeRequests.decode(message.readableBytes, of: call.call.address) {
-                        () throws(DocumentError) in
-                        try calls.reader.listenRequest(try GRPCCall.decode(message))
+                    switch next {
+                    case .message(let message):
+                        let request = try await LargeRequests.decode(message.readableBytes, of: call.call.address) {
+                            () throws(DocumentError) in
+                            try calls.reader.listenRequest(try GRPCCall.decode(message))
+                        }
+                        try stream.receive(request)
+                    case .refused(let target): try stream.receive(.add(target))
                     }
-                    try stream.receive(request)
                 }
             } catch {
                 // google-cloud-firestore listens again at once, for ever.
@@ -91,9 +102,15 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         guard !isEnded else { return }
         let most = calls.limits.clients.listen.message
         guard message.readableBytes <= most else {
-            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(most) bytes"))
+            let error = ListenTargetRequest.tooLarge(most)
+            guard let id = ListenTargetID.find(in: message) else { return fail(error) }
+            return receive(.refused(ListenTargetRequest(id: id, target: .failure(error))))
         }
-        let bytes = Self.bytes(of: message)
+        receive(.message(message))
+    }
+
+    private func receive(_ input: Input) {
+        let bytes = Self.bytes(of: input)
         let isTaken = waiting.withLock { waiting in
             guard waiting + bytes <= Self.maxWaitingBytes, calls.bodies?.take(bytes, for: stranger) ?? true else {
                 return false
@@ -102,16 +119,18 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             return true
         }
         guard isTaken else { return fail(DocumentError(.resourceExhausted, "too many messages of Listen wait")) }
-        messages.yield(message)
+        messages.yield(input)
     }
 
     /// An empty message takes memory, too.
-    private static func bytes(of message: ByteBuffer) -> Int { 128 + message.readableBytes }
+    private static func bytes(of input: Input) -> Int {
+        if case .message(let message) = input { 128 + message.readableBytes } else { 128 }
+    }
 
     /// A message waits no more.
-    private func remove(_ message: ByteBuffer) {
+    private func remove(_ input: Input) {
         waiting.withLock { waiting in
-            let bytes = min(Self.bytes(of: message), waiting)
+            let bytes = min(Self.bytes(of: input), waiting)
             calls.bodies?.release(bytes, of: stranger)
             waiting -= bytes
         }

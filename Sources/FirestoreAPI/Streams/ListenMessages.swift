@@ -27,6 +27,14 @@ struct ListenTargetRequest: Sendable {
     }
 }
 
+extension ListenTargetRequest {
+    /// Why a target is refused whose message is too large: clients give it up then. If the stream ended, they would
+    /// send it again in each other one, for ever.
+    static func tooLarge(_ limit: Int) -> DocumentError {
+        .invalidArgument("a message of Listen has more than \(limit) bytes")
+    }
+}
+
 enum ListenRequest: Sendable {
     case add(ListenTargetRequest)
     case remove(Int32)

@@ -25,6 +25,11 @@ struct StreamJSON {
         return request
     }
 
+    /// The id of the target that a message of Listen adds; nil if it adds none.
+    func addedTargetID(_ node: JSONNode) throws(JSONProblem) -> Int32? {
+        try node["addTarget"]?["targetId"]?.targetID()
+    }
+
     private func target(_ node: JSONNode) throws(JSONProblem) -> ListenTargetRequest {
         var request = ListenTargetRequest(
             id: 0, target: .failure(.invalidArgument("a target needs a query or documents")))

@@ -54,10 +54,14 @@ final class ListenEndpoint: StreamEndpoint {
 
     func receive(_ text: [UInt8]) {
         guard !ready.withLock({ $0.isEnded }) else { return }
-        guard text.count <= maxBytes else {
-            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(maxBytes) bytes"))
-        }
         do throws(DocumentError) {
+            guard text.count <= maxBytes else {
+                let error = ListenTargetRequest.tooLarge(maxBytes)
+                guard let id = try json.read(text, { node throws(JSONProblem) in try json.addedTargetID(node) }) else {
+                    return fail(error)
+                }
+                return try stream.receive(.add(ListenTargetRequest(id: id, target: .failure(error))))
+            }
             try stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
         } catch {
             fail(error)

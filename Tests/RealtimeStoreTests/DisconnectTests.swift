@@ -148,6 +148,26 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// As SDKs see it: they replace what was registered for a path before.
+    @Test func anUpdateReplacesThoseAtItsPathWhoseWritesItHas() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxDisconnects = 3
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        for _ in 0..<10 {
+            try await register(fixture, "a", #"{"n":{".sv":{"increment":1}},"b/c":1}"#, .update)
+        }
+        try await register(fixture, "a", #"{"n":{".sv":{"increment":1}},"b":2}"#, .update)
+        #expect(try fixture.problems() == [])
+        // These lack some of it.
+        try await register(fixture, "a", #"{"b/d":3}"#, .update)
+        try await register(fixture, "a", #"{"b/.priority":4}"#, .update)
+        #expect(try await run(fixture).count == 3)
+        #expect(try await fixture.json("a/n") == "1")
+        #expect(try await fixture.json("a/b/d") == "3")
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
     @Test func thereIsALimitForEachSession() async throws {
         var configuration = RealtimeStoreConfiguration()
         configuration.maxDisconnects = 3

@@ -84,6 +84,10 @@ struct DisconnectEditor {
     private let session: String
     private var row: DisconnectSessionRow
 
+    /// What is looked at for an update that is registered again: all commits wait meanwhile.
+    private static let maxComparedRows = 16
+    private static let maxComparedBytes = 4 * 1024
+
     init(_ session: String, in namespace: String, on storage: any StorageWriter) throws {
         self.storage = storage
         self.namespace = namespace
@@ -91,16 +95,21 @@ struct DisconnectEditor {
         row = try DisconnectRows(storage: storage).session(session, in: namespace)
     }
 
-    /// Adds a registration behind the others. Those of sets that it repeats or covers are removed.
+    /// Adds a registration behind the others. Those of sets that it repeats or covers are removed; so are small updates
+    /// at its path, if it is an update of all that they write: SDKs take the last for what happens.
     ///
     /// - Returns: why it isn't added; nothing has changed then.
     mutating func add(
         _ disconnect: RealtimeDisconnect, _ configuration: RealtimeStoreConfiguration
     ) throws -> RealtimeFailure? {
-        let isWhole = disconnect.operation == .set && !disconnect.target.isPriority
-        let covered =
-            isWhole
-            ? try rows(in: DisconnectKey.range(of: .set, atAndBelow: disconnect.target.path, namespace, session)) : []
+        let covered: [(key: [UInt8], bytes: Int)]
+        switch disconnect.operation {
+        case .set where disconnect.target.isPriority: covered = []
+        case .set:
+            covered = try rows(
+                in: DisconnectKey.range(of: .set, atAndBelow: disconnect.target.path, namespace, session))
+        case .update: covered = try updates(coveredBy: disconnect)
+        }
         let key = DisconnectKey(disconnect, of: session, in: namespace, order: row.nextOrder).stored
         let stored = disconnect.stored(at: key)
         guard row.count - covered.count < configuration.maxDisconnects else {
@@ -147,6 +156,26 @@ struct DisconnectEditor {
         row.bytes -= bytes
     }
 
+    private func updates(coveredBy disconnect: RealtimeDisconnect) throws -> [(key: [UInt8], bytes: Int)] {
+        let path = disconnect.target.path
+        guard disconnect.value.count <= Self.maxComparedBytes,
+            let update = try? RealtimeUpdate(parsing: disconnect.value, at: path)
+        else { return [] }
+        var found: [(key: [UInt8], bytes: Int)] = []
+        var left = Self.maxComparedRows
+        let range = DisconnectKey.range(of: .update, at: path, namespace, session)
+        try storage.scan(.tree, range, reverse: true) { key, row in
+            left -= 1
+            if row.count <= Self.maxComparedBytes, let earlier = try? RealtimeDisconnect(stored: row, at: key),
+                let written = try? RealtimeUpdate(parsing: earlier.value, at: path), update.covers(written)
+            {
+                found.append((key, row.count))
+            }
+            return left > 0
+        }
+        return found
+    }
+
     private func rows(in range: KeyRange) throws -> [(key: [UInt8], bytes: Int)] {
         var found: [(key: [UInt8], bytes: Int)] = []
         try storage.scan(.tree, range, reverse: false) { key, row in
@@ -172,5 +201,18 @@ struct DisconnectEditor {
         } else {
             try storage.delete(.tree, key)
         }
+    }
+}
+
+extension RealtimeUpdate {
+    /// Whether it also writes all that the other one writes.
+    fileprivate func covers(_ other: RealtimeUpdate) -> Bool {
+        var index = 0
+        for entry in other.entries {
+            // What a target contains follows it at once.
+            while index + 1 < entries.count, !(entry.target < entries[index + 1].target) { index += 1 }
+            guard index < entries.count, entries[index].target.contains(entry.target) else { return false }
+        }
+        return true
     }
 }

@@ -11,6 +11,7 @@ import SecurityRules
 import Sharing
 import StorageEngine
 import SwiftProtobuf
+import TestSupport
 import Testing
 
 /// Streams of HTTP/2 whose clients send or take nothing.
@@ -26,15 +27,17 @@ import Testing
     /// What a stream has sent, in short.
     private func sent(_ channel: EmbeddedChannel) throws -> [String] {
         var all: [String] = []
-        while let payload = try channel.readOutbound(as: Payload.self) {
-            switch payload {
-            case .data(let data): all.append("\(data.data.readableBytes)\(data.endStream ? " end" : "")")
-            case .headers(let headers): all.append("status \(headers.headers.first(name: "grpc-status") ?? "")")
-            case .rstStream(let error): all.append("reset \(error.networkCode)")
-            default: all.append("other")
-            }
-        }
+        while let payload = try channel.readOutbound(as: Payload.self) { all.append(Self.text(payload)) }
         return all
+    }
+
+    private static func text(_ payload: Payload) -> String {
+        switch payload {
+        case .data(let data): "\(data.data.readableBytes)\(data.endStream ? " end" : "")"
+        case .headers(let headers): "status \(headers.headers.first(name: "grpc-status") ?? "")"
+        case .rstStream(let error): "reset \(error.networkCode)"
+        default: "other"
+        }
     }
 
     // MARK: Out
@@ -108,10 +111,26 @@ import Testing
 
         init(_ path: String, _ headers: HPACKHeaders = [:]) throws {
             let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+            let output = StreamOutput(nil)
+            handler = GRPCCallHandler(Self.calls(of: store, bodies), peer: nil, output) { _ in }
+            try channel.pipeline.syncOperations.addHandlers([output, handler])
+            var all = Self.headers(path)
+            all.add(contentsOf: headers)
+            try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: all)))
+        }
+
+        static func headers(_ path: String) -> HPACKHeaders {
+            [
+                ":method": "POST", ":path": "/google.firestore.v1.Firestore/\(path)",
+                "content-type": "application/grpc",
+            ]
+        }
+
+        static func calls(of store: DocumentStore, _ bodies: MemoryBudget) -> FirestoreCalls {
             let rules = ClientRules(.open)
             var limits = GRPCLimits()
             limits.transferSeconds = 60
-            let calls = FirestoreCalls(
+            return FirestoreCalls(
                 store, database: DatabaseID(project: "demo"),
                 service: StoreDocumentService(store, database: DatabaseID(project: "demo"), rules: rules),
                 rules: rules,
@@ -119,15 +138,6 @@ import Testing
                     isDevelopment: true, known: { $0 == "ada" ? Requester(.admin) : nil },
                     verify: { _ in Requester(.admin) }),
                 bodies: bodies, limits: limits, isForeign: { $0 != "http://localhost" })
-            let output = StreamOutput(nil)
-            handler = GRPCCallHandler(calls, peer: nil, output) { _ in }
-            try channel.pipeline.syncOperations.addHandlers([output, handler])
-            var all: HPACKHeaders = [
-                ":method": "POST", ":path": "/google.firestore.v1.Firestore/\(path)",
-                "content-type": "application/grpc",
-            ]
-            all.add(contentsOf: headers)
-            try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: all)))
         }
     }
 
@@ -141,6 +151,39 @@ import Testing
         try call.channel.writeInbound(data(start))
         #expect(try sent(call.channel).first == "status 3")
         _ = try? call.channel.finish()
+    }
+
+    /// SDKs take the error for that of the first write that isn't answered, and give it up.
+    @Test(.endsHangs) func theWritesBeforeOneThatIsTooLargeAreDone() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        try store.start()
+        let calls = Call.calls(of: store, MemoryBudget(total: 8 << 20))
+        let channel = NIOAsyncTestingChannel()
+        try await channel.testingEventLoop.submit {
+            let output = StreamOutput(nil)
+            try channel.pipeline.syncOperations.addHandlers(
+                [output, GRPCCallHandler(calls, peer: nil, output) { _ in }])
+        }.get()
+        try await channel.writeInbound(Payload.headers(.init(headers: Call.headers("Write"))))
+        let database = "projects/demo/databases/(default)"
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = database })
+        input.writeFramed(
+            FSWriteRequest.with { request in
+                request.writes = [FSWrite.with { $0.update.name = database + "/documents/c/a" }]
+            })
+        input.writeInteger(UInt8(0))
+        input.writeInteger(UInt32(12 << 20))
+        try await channel.writeInbound(data(input))
+        var sent: [String] = []
+        while !sent.contains(where: { $0.hasPrefix("status ") && $0 != "status " }) {
+            await channel.testingEventLoop.run()
+            while let payload = try await channel.readOutbound(as: Payload.self) { sent.append(Self.text(payload)) }
+        }
+        // The answers to the first message and to the write.
+        #expect(sent.prefix { $0 != "status 3" }.count { Int($0) != nil } == 2)
+        #expect(sent.contains("status 3"))
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        await store.shutdown()
     }
 
     @Test(arguments: [false, true]) func aRequestThatIsNotEndedIsLetGo(hasMessage: Bool) throws {

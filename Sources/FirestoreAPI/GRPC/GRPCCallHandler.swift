@@ -92,9 +92,9 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                     fail(DocumentError(.unimplemented, "compressed messages aren't supported; send identity"))
                 case .tooLarge(let bytes):
                     // Not RESOURCE_EXHAUSTED, after which SDKs send a write again and again, and no other behind it.
-                    fail(
-                        .invalidArgument(
-                            "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
+                    let error = DocumentError.invalidArgument(
+                        "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit")
+                    if method.refuse(error) { stopReading() } else { fail(error) }
                 }
             }
             watchTransfer(context)
@@ -191,12 +191,16 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func fail(_ error: DocumentError) {
         if case .receiving(let method) = state { method.cancel() }
+        stopReading()
+        answer?.end(error, closes: true)
+    }
+
+    private func stopReading() {
         state = .ended
         due = nil
         reader = GRPCMessageReader()
         endTransfer()
         held?.release()
-        answer?.end(error, closes: true)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -223,9 +227,17 @@ protocol GRPCMethod: AnyObject, Sendable {
     /// Whether it takes one message.
     var isSingle: Bool { get }
     func receive(_ message: ByteBuffer)
+    /// The next message can't be taken, and no other follows.
+    ///
+    /// - Returns: whether the method ends the call with the error, once all before is done.
+    func refuse(_ error: DocumentError) -> Bool
     /// No message follows.
     func finish()
     /// The client has left, or its deadline has passed.
     func cancel()
     func isWritable()
+}
+
+extension GRPCMethod {
+    func refuse(_ error: DocumentError) -> Bool { false }
 }

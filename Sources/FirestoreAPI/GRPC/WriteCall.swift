@@ -87,6 +87,13 @@ final class WriteCall: GRPCMethod {
         messages.yield(message)
     }
 
+    /// SDKs take an error for that of the first write that isn't answered, and give it up.
+    func refuse(_ error: DocumentError) -> Bool {
+        waiting.refuse(error)
+        messages.finish()
+        return true
+    }
+
     func finish() { messages.finish() }
 
     func cancel() {

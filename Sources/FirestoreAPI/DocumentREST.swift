@@ -99,7 +99,7 @@ package struct DocumentREST: HTTPResponder {
     private func respond(_ request: Request, _ call: ClientCall, on channel: any Channel) async -> Response {
         if let webChannel, request.uri.path.hasPrefix(WebChannelRequest.prefix) {
             return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
-                try await body(request, upTo: Self.maxFormFactor * maxBodyBytes)
+                try await Self.form(request, upTo: Self.maxFormFactor * maxBodyBytes)
             } requester: { authorization, appCheck async throws(DocumentError) in
                 try await principals.requester(authorization, appCheck: appCheck)
             }
@@ -177,9 +177,26 @@ package struct DocumentREST: HTTPResponder {
         }
     }
 
-    /// - Parameter limit: its size; nil for that of a request.
-    func body(_ request: Request, upTo limit: Int? = nil) async throws(DocumentError) -> ByteBuffer {
-        try await RESTBody.bytes(of: request, atMost: limit ?? maxBodyBytes)
+    func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
+        try await RESTBody.bytes(of: request, atMost: maxBodyBytes)
+    }
+
+    /// A body of WebChannel. What is beyond the limit is read and dropped: a client that still sends sees no answer.
+    private static func form(
+        _ request: Request, upTo limit: Int
+    ) async throws(DocumentError) -> (bytes: ByteBuffer, isWhole: Bool) {
+        var (bytes, isWhole) = (ByteBuffer(), true)
+        do {
+            for try await var part in request.body {
+                let room = limit - bytes.readableBytes
+                if part.readableBytes > room { isWhole = false }
+                guard let start = part.readSlice(length: min(room, part.readableBytes)) else { continue }
+                bytes.writeImmutableBuffer(start)
+            }
+        } catch {
+            throw DocumentError(.cancelled, "the request body was not received")
+        }
+        return (bytes, isWhole)
     }
 }
 

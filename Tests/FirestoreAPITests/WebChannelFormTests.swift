@@ -2,19 +2,23 @@ import CommitPipeline
 import DocumentModel
 import DocumentStore
 @testable import FirestoreAPI
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import SecurityRules
 import StorageEngine
+import TestSupport
 import Testing
 
 /// What the web SDK sends, on a store.
-@Suite struct WebChannelFormTests {
-    /// Ten writes that waited for the network, of 1 MiB each, are one form. The SDK would send a refused one for ever.
-    @Test(arguments: [(12_000, 200), (13_000, 400)])
-    func aFormMayBeThreeTimesAsLargeAsARequest(bytes: Int, status: Int) async throws {
+@Suite(.endsHangs) struct WebChannelFormTests {
+    private static let path = "/google.firestore.v1.Firestore/Write/channel?VER=8"
+
+    private func serving(
+        _ body: @escaping @Sendable (_ client: any TestClientProtocol, _ database: DatabaseID) async throws -> Void
+    ) async throws {
         let database = DatabaseID(project: "demo-shop")
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
         try store.start()
@@ -25,16 +29,58 @@ import Testing
             database: database, service: service, rules: rules, isDevelopment: true,
             principals: PrincipalReader(isDevelopment: true) { _ in Requester(.admin) }, webChannel: webChannel,
             maxBodyBytes: 4096)
-        let start = "count=0&headers="
-        let form = start + String(repeating: "x", count: bytes - start.utf8.count)
-        let code = try await Application(responder: rest).test(.router) { client in
-            try await client.executeRequest(
-                uri: "/google.firestore.v1.Firestore/Write/channel?VER=8&RID=1&CVER=22", method: .post,
-                headers: [:], body: ByteBuffer(string: form)
-            ).status.code
-        }
-        #expect(code == status)
+        try await Application(responder: rest).test(.router) { client in try await body(client, database) }
         webChannel.close()
         await store.shutdown()
+    }
+
+    /// A form with maps, percent-encoded as the SDK does it.
+    private func form(_ maps: [String], from offset: Int) throws -> ByteBuffer {
+        var form = "count=\(maps.count)&ofs=\(offset)"
+        for (number, map) in maps.enumerated() {
+            let text = try #require(map.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            form += "&req\(number)___data__=\(text)"
+        }
+        return ByteBuffer(string: form)
+    }
+
+    /// Otherwise the SDK would send all of it again and again, and no write behind it. It takes an error for that of
+    /// the first write that isn't answered.
+    @Test(arguments: [(1, "UNAVAILABLE"), (0, "INVALID_ARGUMENT")])
+    func writesBeyondOneRequestAreRefusedOnceThoseBeforeThemAreDone(before: Int, status: String) async throws {
+        try await serving { client, database in
+            let opening = try form([#"{"database":"\(database.resourceName)"}"#], from: 0)
+            let opened = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [:], body: opening)
+            let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
+            try #require(parts.count > 4)
+            let session = Self.path + "&SID=\(parts[3])"
+            let write = #"{"writes":[{"update":{"name":"\(database.documentsRoot)/c/a","fields":{}}}]}"#
+            let large = String(repeating: "x", count: 13_000)
+            let answer = try await client.executeRequest(
+                uri: session + "&RID=2&AID=0", method: .post, headers: [:],
+                body: try form(Array(repeating: write, count: before) + [large], from: 1))
+            #expect(answer.status == .ok)
+            var received = ""
+            while !received.contains("error") {
+                let response = try await client.executeRequest(
+                    uri: session + "&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:], body: nil)
+                received = String(buffer: response.body)
+            }
+            #expect(received.contains(#""status":"\(status)""#))
+            #expect(received.components(separatedBy: "commitTime").count == before + 1)
+        }
+    }
+
+    /// Ten writes that waited for the network, of 1 MiB each, are one form. The SDK would send a refused one for ever.
+    @Test(arguments: [(12_000, 200), (13_000, 400)])
+    func aFormMayBeThreeTimesAsLargeAsARequest(bytes: Int, status: Int) async throws {
+        let start = "count=0&headers="
+        let form = start + String(repeating: "x", count: bytes - start.utf8.count)
+        try await serving { client, _ in
+            let answer = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [:], body: ByteBuffer(string: form))
+            #expect(answer.status.code == status)
+        }
     }
 }

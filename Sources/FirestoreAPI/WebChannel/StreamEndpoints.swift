@@ -187,6 +187,12 @@ final class WriteEndpoint: StreamEndpoint {
         onNews()
     }
 
+    /// The SDK takes the error for that of the first write that isn't answered.
+    func refuseRest(_ error: DocumentError) {
+        waiting.refuse(error)
+        requests.finish()
+    }
+
     /// Each write is decided by the rules of its moment.
     func decideAgain() {}
 

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import TextFormats
 
 /// A request of WebChannel, as its URL describes it.
@@ -71,8 +72,18 @@ struct WebChannelFields {
     }
 }
 
+extension ByteBuffer {
+    /// The fields of a form that are whole, if only its beginning was received.
+    var wholeFields: ByteBuffer {
+        let end = readableBytesView.lastIndex(of: UInt8(ascii: "&")) ?? readerIndex
+        return getSlice(at: readerIndex, length: end - readerIndex) ?? ByteBuffer()
+    }
+}
+
 /// The body of a forward channel: `headers=…&count=N&ofs=M&req0___data__=…`.
 struct WebChannelForm {
+    /// The number of the first map.
+    let offset: Int
     let maps: [(number: Int, text: [UInt8])]
     /// The value of the header `Authorization`, which browsers can't send with a request that needs no preflight.
     let authorization: String?
@@ -90,6 +101,7 @@ struct WebChannelForm {
             guard !isTooLarge, number >= offset else { return nil }
             maps.append((number, Array(PercentEncoding.repaired(field.value).utf8)))
         }
+        self.offset = offset
         self.maps = maps
         var (authorization, appCheck) = (String?.none, String?.none)
         for line in (form["headers"] ?? "").split(whereSeparator: \.isNewline) {

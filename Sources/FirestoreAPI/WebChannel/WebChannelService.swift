@@ -104,7 +104,7 @@ package final class WebChannelService: Sendable {
 
     func respond(
         to request: Request, on channel: any Channel, _ call: ClientCall,
-        body: () async throws(DocumentError) -> ByteBuffer,
+        body: () async throws(DocumentError) -> (bytes: ByteBuffer, isWhole: Bool),
         requester: (_ authorization: String?, _ appCheck: String?) async throws(DocumentError) -> Requester
     ) async -> Response {
         let parsed: WebChannelRequest
@@ -116,7 +116,8 @@ package final class WebChannelService: Sendable {
         do throws(DocumentError) {
             switch parsed.kind {
             case .open(let hasKeepAlive):
-                let bytes = try await body()
+                let (bytes, isWhole) = try await body()
+                guard isWhole else { return Self.empty(.badRequest) }
                 let size = bytes.readableBytes
                 let form = try await LargeRequests.decode(size, of: call.address) { () throws(DocumentError) in
                     try Self.form(bytes)
@@ -131,11 +132,14 @@ package final class WebChannelService: Sendable {
                     try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
                 }
             case .forward(let id):
-                let bytes = try await body()
+                let (bytes, isWhole) = try await body()
                 guard let session = session(id) else { return Self.unknownSession }
+                // If the request failed, the SDK would send all of it again and again. So what is whole is taken, and
+                // the stream ends after it.
                 let answer = try await LargeRequests.decode(bytes.readableBytes, of: call.address) {
-                    () throws(DocumentError) in
-                    session.receive(try Self.form(bytes).maps)
+                    () throws(DocumentError) -> [UInt8]? in
+                    let form = try Self.form(isWhole ? bytes : bytes.wholeFields)
+                    return session.receive(form.maps, lost: isWhole ? nil : form.offset + form.maps.count)
                 }
                 return answer.map(Self.text) ?? Self.unknownSession
             case .back(let id, let acknowledged, let isBuffered):

@@ -60,15 +60,25 @@ final class WebChannelSession: Sendable {
 
     // MARK: Forward channels
 
+    /// The SDK gives the message up.
+    private static let tooLarge = DocumentError.invalidArgument("the message is larger than a request may be")
+    /// It sends the rest again.
+    private static let tooMuchAtOnce = DocumentError(
+        .unavailable, "the messages are larger together than a request may be; send the rest again")
+
+    /// - Parameter lost: the number of the first map that was beyond the size of one request; nil for none.
     /// - Returns: nil if the maps can't be taken.
-    func receive(_ maps: [(number: Int, text: [UInt8])]) -> [UInt8]? {
+    func receive(_ maps: [(number: Int, text: [UInt8])], lost: Int? = nil) -> [UInt8]? {
         let isTaken = forward.withLock { _ in
-            let ready: [[UInt8]]? = state.withLock { state in
+            let (ready, isTooLarge): ([[UInt8]]?, Bool) = state.withLock { state in
                 state.seen = .now
-                return try? state.channel.receive(maps)
+                // By itself, and not together with those before.
+                let isTooLarge = maps.isEmpty && lost.map { state.channel.isNext($0) } ?? false
+                return (try? state.channel.receive(maps), isTooLarge)
             }
             if let endpoint = endpoint.withLock({ $0 }) {
                 for map in ready ?? [] { endpoint.receive(map) }
+                if lost != nil { endpoint.refuseRest(isTooLarge ? Self.tooLarge : Self.tooMuchAtOnce) }
             }
             return ready != nil
         }
@@ -247,5 +257,11 @@ protocol StreamEndpoint: Sendable {
     func refresh()
     /// Ends the stream with an error.
     func fail(_ error: DocumentError)
+    /// Ends the stream with an error once what was received before is done.
+    func refuseRest(_ error: DocumentError)
     func close()
+}
+
+extension StreamEndpoint {
+    func refuseRest(_ error: DocumentError) { fail(error) }
 }

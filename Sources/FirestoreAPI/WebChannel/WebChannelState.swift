@@ -65,6 +65,9 @@ struct WebChannelState {
 
     struct TooManyMaps: Error {}
 
+    /// Whether all maps before have been received.
+    func isNext(_ map: Int) -> Bool { map == nextMap }
+
     /// Receives the maps of a forward channel.
     ///
     /// - Returns: the maps that can be handled now, in order. Known ones are dropped.

@@ -291,8 +291,8 @@ struct SQLiteEngineTests {
         withExtendedLifetime(directory) {}
     }
 
-    /// Reads that overlap keep SQLite from beginning its log anew by itself.
-    @Test(.endsHangs) func theLogBeginsAnewAlthoughEachCommitMeetsARead() throws {
+    /// Reads that overlap keep SQLite from going back to the start of its log by itself.
+    @Test(.endsHangs) func theLogIsShortenedAlthoughEachCommitMeetsARead() throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")
         let engine = try SQLiteEngine(file: file, longLog: 1 << 20)

@@ -215,8 +215,8 @@ import Testing
     }
 
     /// Its queue waits for it, so the log says which one it is.
-    @Test(arguments: [StorageTable.deliveries, .events])
-    func aWaitingDeliveryThatCannotBeReadIsNamedWhenItIsNext(table: StorageTable) async throws {
+    @Test(arguments: [StorageTable.deliveries, .events], [false, true])
+    func aWaitingDeliveryThatCannotBeReadIsNamedWhenItIsNext(table: StorageTable, isMissing: Bool) async throws {
         let engine = MemoryEngine()
         let log = LogLines()
         let ring = try await DispatcherRing([.created("f", isOrdered: true)], on: engine, logger: log.logger)
@@ -227,7 +227,7 @@ import Testing
         try engine.write { storage in
             let key = table == .events ? OutboxKey.event(damaged.event) : OutboxKey.pending(damaged)
             #expect(try storage.get(table, key) != nil)
-            try storage.put(table, key, [255])
+            if isMissing { try storage.delete(table, key) } else { try storage.put(table, key, [255]) }
         }
         launcher.end(start)
         try await ring.written()

@@ -98,13 +98,13 @@ extension Outbox {
     /// The deliveries of a function that are due at a time, the longest overdue first.
     ///
     /// They are read from one state: some of them may have ended since the call, and must not be retried. Deliveries
-    /// that can't be read are left out; a check of the store reports all of them.
+    /// that are missing or can't be read are left out; a check of the store reports all of them.
     ///
     /// - Parameters:
     ///   - excluded: events whose deliveries are left out.
     ///   - maxBytes: the limit on the events' size; the first delivery is returned whatever its size.
     /// - Returns: the deliveries, whether there are more, when the next one after them is due, and the events of those
-    ///   that can't be read.
+    ///   that are left out.
     package func dueDeliveries(
         of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
     ) async throws(DocumentError) -> (
@@ -261,10 +261,11 @@ extension StorageReader {
         return names
     }
 
-    /// - Returns: nil if there is none that is due at the time.
-    /// - Throws: `DecodingFailure` if it, or its event, can't be read.
+    /// - Returns: nil if it isn't due at the time.
+    /// - Throws: `DecodingFailure` if it, or its event, is missing or can't be read.
     fileprivate func delivery(_ id: DeliveryID, dueAt due: Timestamp) throws -> StoredDelivery? {
-        guard let delivery = try delivery(id), delivery.due == due else { return nil }
+        guard let delivery = try delivery(id) else { throw DecodingFailure("the delivery is missing") }
+        guard delivery.due == due else { return nil }
         guard let event = try storedEvent(id.event)?.event else {
             throw DecodingFailure("the event \(id.event) can't be read")
         }

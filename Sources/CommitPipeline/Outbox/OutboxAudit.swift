@@ -115,7 +115,7 @@ struct OutboxAudit {
         return findings
     }
 
-    /// Recreates a delivery of which only the event is known, and its place in an ordering queue if it has one: with no
+    /// Recreates a delivery of which at most the event is known, and its place in an ordering queue if it has one: with no
     /// failed attempts.
     private func made(anew id: DeliveryID, _ isDead: Bool) throws -> [OutboxFinding.Repair] {
         let key = isDead ? OutboxKey.dead(id) : OutboxKey.pending(id)
@@ -187,10 +187,26 @@ extension OutboxAudit {
             let function = OutboxKey.firstName(key)
         else { return [stray] }
         let id = DeliveryID(event: event, function: function)
-        guard let row = try storage.get(.deliveries, OutboxKey.pending(id)) else { return [stray] }
+        guard let row = try storage.get(.deliveries, OutboxKey.pending(id)) else { return try ofMissing(id, stray) }
         // A delivery that can't be read is reported itself, and recreated.
         guard let delivery = try? Delivery(id: id, row: row) else { return [] }
         return delivery.due == due && OutboxKey.due(due, id) == key ? [] : [stray]
+    }
+
+    /// The problem of a row of a delivery that isn't pending or waiting. If its event is to be delivered to the function
+    /// and it isn't among the dead, it was lost: a delivery that ends takes its other rows with it.
+    ///
+    /// - Parameter stray: the finding for a row that belongs to no delivery.
+    private func ofMissing(_ id: DeliveryID, _ stray: OutboxFinding) throws -> [OutboxFinding] {
+        guard try storage.get(.deliveries, OutboxKey.dead(id)) == nil,
+            try readableEvent(id.event)?.functions.contains(id.function) == true
+        else { return [stray] }
+        // What doesn't fit the new row is reported in the next pass.
+        return [
+            OutboxFinding(
+                problem: "the delivery of \(id.event) to \(id.function) is missing",
+                repairs: try made(anew: id, false), holding: [id])
+        ]
     }
 
     private func ofPlace(_ key: [UInt8]) throws -> [OutboxFinding] {
@@ -198,7 +214,7 @@ extension OutboxAudit {
             problem: "an ordering queue has a place of no delivery", repairs: [.delete(.deliveries, key)])
         guard let event = try? OutboxKey.event(at: key), let function = OutboxKey.firstName(key) else { return [stray] }
         let id = DeliveryID(event: event, function: function)
-        guard let row = try storage.get(.deliveries, OutboxKey.pending(id)) else { return [stray] }
+        guard let row = try storage.get(.deliveries, OutboxKey.pending(id)) else { return try ofMissing(id, stray) }
         guard let delivery = try? Delivery(id: id, row: row) else { return [] }
         guard let queue = delivery.orderingQueue, queue + OutboxKey.event(event) == key else { return [stray] }
         return try storage.first(in: queue) == event ? try ofWhole(queue, of: function) : []

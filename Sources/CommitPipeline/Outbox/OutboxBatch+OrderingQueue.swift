@@ -60,12 +60,13 @@ extension OutboxBatch {
         return DeliveryID(event: event, function: delivery.id.function)
     }
 
-    /// Makes a waiting delivery pending. One that can't be read becomes due too, as it is: the dispatcher names it, and
-    /// its queue waits until it is repaired.
+    /// Makes a waiting delivery pending. One that can't be read, or is missing although it has a place, becomes due too,
+    /// as it is: the dispatcher names it, and its queue waits until it is repaired.
     func promote(_ id: DeliveryID, at now: Timestamp) throws {
         var next: Delivery
         do {
-            guard let found = try storage.delivery(id), found.state == .waiting else { return }
+            guard let found = try storage.delivery(id) else { throw DecodingFailure("the delivery is missing") }
+            guard found.state == .waiting else { return }
             next = found
         } catch is DecodingFailure {
             try storage.put(.deliveries, OutboxKey.due(now, id), [])

@@ -72,8 +72,8 @@ struct OutboxAuditTests {
                     StoredEvent.encode(
                         Event(
                             id: nobody.event, time: Timestamp(microseconds: 5), auth: EventAuth(.system),
-                            content: .schedule(job: "f", isManual: false)
-                        ).encoded, for: ["f"]))
+                            content: .schedule(job: "h", isManual: false)
+                        ).encoded, for: ["h"]))
             }
             let problems = try test.problems()
             for words in [
@@ -135,6 +135,28 @@ struct OutboxAuditTests {
                 try await test.end(test.take("f"))
             }
             #expect(try await test.delivered("f").isEmpty)
+        }
+    }
+
+    /// What is left of a delivery says that it hasn't ended: its due time, its place in an ordering queue, or both.
+    @Test(arguments: [[0], [1], [2, 3]]) func aMissingDeliveryIsMadeFromItsEvent(missing: [Int]) async throws {
+        try await withStore(await filled(.memory)) { test in
+            let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
+            let free = try await test.store.outbox.deliveries(areDead: false, function: "h", limit: 1).map(\.id)
+            try test.store.engine.write { writer in
+                for id in missing.map({ ids[$0] }) + free { try writer.delete(.deliveries, OutboxKey.pending(id)) }
+            }
+            let problems = try test.problems()
+            for id in missing.map({ ids[$0] }) + free {
+                #expect(has(problems, "the delivery of \(id.event) to \(id.function) is missing"))
+            }
+            try await test.store.outbox.repair()
+            #expect(try test.problems().isEmpty)
+            #expect(try await test.delivered("h") == ["b/d2 >2", "b/d3 >3"])
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
+                #expect(try await test.delivered("f") == [expected])
+                try await test.end(test.take("f"))
+            }
         }
     }
 

@@ -104,10 +104,10 @@ package struct HostParts: Sendable {
                 guard let error else { return logger.notice("commits are kept again") }
                 logger.error("commits are refused", metadata: ["error": "\(error.message)"])
             }
-            commits.onDamage = { error in
+            commits.onDamage = { work, error in
                 logger.error(
-                    "old rows that are to be removed can't be read and stay; see \"functions-host data check\"",
-                    metadata: ["error": "\(error.message)"])
+                    "rows can't be read, and work on them doesn't go on; see \"functions-host data check\"",
+                    metadata: ["work": "\(work)", "error": "\(error.message)"])
             }
             store = try DocumentStore(
                 engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration, commits: commits)

@@ -1,4 +1,4 @@
-import CommitPipeline
+@testable import CommitPipeline
 import DocumentModel
 @testable import DocumentStore
 import StorageEngine
@@ -7,13 +7,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Damage to rows that are only removed: expired ones, and the old end of the change log.
+/// Damage to rows that no commit is about: expired ones, the old end of the change log, and others' ordering queues.
 struct DamagedRemainsTests {
-    @Test(arguments: [StorageTable.changes, .completions, .deliveries])
-    func noCommitFailsForRowsThatAreToBeRemoved(table: StorageTable) async throws {
-        let errors = Mutex<[StorageError]>([])
+    @Test(arguments: [
+        (StorageTable.changes, "removing old changes"), (StorageTable.completions, "removing expired answers"),
+        (StorageTable.deliveries, "removing names of ended tasks"),
+    ])
+    func noCommitFailsForRowsThatAreToBeRemoved(table: StorageTable, work: String) async throws {
+        let damage = Mutex<[String]>([])
         var commits = CommitConfiguration()
-        commits.onDamage = { error in errors.withLock { $0.append(error) } }
+        commits.onDamage = { work, error in damage.withLock { $0.append("\(work): \(error)") } }
         let test = try TestStore(engine: DamagedRemains(table), commits: commits)
         try await withStore(test) { test in
             for number in 1...3 as ClosedRange<Int64> {
@@ -23,6 +26,66 @@ struct DamagedRemainsTests {
             }
             #expect(try await test.get("a/b")?.fields["n"] == .integer(3))
         }
-        #expect(errors.withLock { $0.map(\.kind) } == [.damaged])
+        #expect(damage.withLock { $0 } == ["\(work): the page can't be read"])
+    }
+
+    /// The queue's deliveries wait, and the log says so.
+    @Test func noCommitFailsForAnOrderingQueueThatCannotBeRead() async throws {
+        let damage = Mutex<[String]>([])
+        var commits = CommitConfiguration()
+        commits.onDamage = { work, error in damage.withLock { $0.append("\(work): \(error)") } }
+        let engine = DamagedPlaces()
+        let test = try TestStore(engine: engine, commits: commits)
+        test.store.routeEvents(documents: [try .init("f", .written, "a/{id}", isOrdered: true)])
+        try await withStore(test) { test in
+            for number in 1...2 as ClosedRange<Int64> { try await test.set("a/x", ["n": .integer(number)]) }
+            let lease = try await test.take("f")
+            engine.isDamaged.withLock { $0 = true }
+            #expect(try await test.end(lease) == 1)
+            try await test.set("a/x", ["n": .integer(3)])
+            #expect(try await test.delivered("f").isEmpty)
+            engine.isDamaged.withLock { $0 = false }
+            #expect(try await test.store.outbox.repair() == 1)
+            #expect(try test.problems().isEmpty)
+            for expected in ["a/x 1>2", "a/x 2>3"] {
+                #expect(try await test.delivered("f") == [expected])
+                try await test.end(test.take("f"))
+            }
+        }
+        #expect(damage.withLock { $0 } == ["ordering the deliveries to f: the page can't be read"])
+    }
+}
+
+/// A memory engine whose writer finds the places in ordering queues damaged.
+private final class DamagedPlaces: StorageEngine {
+    private let inner = MemoryEngine()
+    let isDamaged = Mutex(false)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0, isDamaged: isDamaged.withLock { $0 })) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let isDamaged: Bool
+
+        var inner: any StorageReader { writer }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            if isDamaged, table == .deliveries, range.lower.first == 4 {
+                throw StorageError(.damaged, "the page can't be read")
+            }
+            try writer.scanKeys(table, range, reverse: reverse, body)
+        }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
     }
 }

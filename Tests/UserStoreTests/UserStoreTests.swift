@@ -7,6 +7,7 @@ import FunctionsHost
 import SQLiteStorage
 import StorageEngine
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -351,13 +352,20 @@ import Testing
     }
 
     @Test func noCommitFailsForExpiredRowsThatCannotBeRead() async throws {
+        let damaged = Mutex<[String]>([])
+        var configuration = CommitConfiguration()
+        configuration.onDamage = { work, _ in damaged.withLock { $0.append(work) } }
         let pipeline = try CommitPipeline(
-            engine: DamagedRemains(.users), now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+            engine: DamagedRemains(.users), now: { Timestamp(seconds: Self.start, nanoseconds: 0) },
+            configuration: configuration)
         let users = try UserStore(on: pipeline, project: "demo-shop")
         try pipeline.start()
         for uid in ["ada", "bob"] { try await users.commit { try $0.insert(Self.user(uid)) } }
         #expect(try await users.read { try $0.user("bob") } != nil)
         await pipeline.shutdown()
+        // Damage to one kind of rows doesn't stop the removal of others.
+        let rows = ["codes", "consumed tokens", "messages"]
+        #expect(damaged.withLock { $0 } == rows.map { "removing old \($0) of users" })
     }
 
     @Test func everyFieldOfAMessageSurvivesStoring() throws {

@@ -38,7 +38,7 @@ extension OutboxBatch {
                 delivery.lastError = reason
                 changes.add(dead: delivery)
             } else if let queue = delivery.orderingQueue {
-                if try queues.first(in: queue, storage) != nil { delivery.state = .waiting }
+                if try firstPlace(in: queue, of: receiver.function) != .empty { delivery.state = .waiting }
                 try queues.put(event.id, in: queue, storage)
             }
             try store(delivery)

@@ -22,7 +22,7 @@ extension OutboxBatch {
         case .waiting: try storage.delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
         case .pending:
             try storage.delete(.deliveries, queue + OutboxKey.event(delivery.id.event))
-            guard let head = try queues.first(in: queue, storage) else { return }
+            guard case .event(let head) = try firstPlace(in: queue, of: delivery.id.function) else { return }
             try promote(DeliveryID(event: head, function: delivery.id.function), at: now)
         }
     }
@@ -32,10 +32,10 @@ extension OutboxBatch {
     /// - Returns: whether it is pending. It isn't if the queue's first delivery precedes it or is leased.
     func rejoin(_ delivery: Delivery) throws -> Bool {
         guard let queue = delivery.orderingQueue else { return true }
-        var isNext = true
-        if let event = try queues.first(in: queue, storage) {
+        let first = try firstPlace(in: queue, of: delivery.id.function)
+        var isNext = first == .empty
+        if case .event(let event) = first {
             let id = DeliveryID(event: event, function: delivery.id.function)
-            isNext = false
             // If the first delivery waits, a later one is being attempted.
             if delivery.id.event < event, let head = try storage.readableDelivery(id), head.due != nil, hold(id) {
                 var waiting = head
@@ -52,12 +52,32 @@ extension OutboxBatch {
 
     /// The first delivery of a pending delivery's queue, if that is another one.
     func headBefore(_ delivery: Delivery) throws -> DeliveryID? {
-        guard let queue = delivery.orderingQueue, let event = try queues.first(in: queue, storage),
-            event < delivery.id.event
+        guard let queue = delivery.orderingQueue,
+            case .event(let event) = try firstPlace(in: queue, of: delivery.id.function), event < delivery.id.event
         else {
             return nil
         }
         return DeliveryID(event: event, function: delivery.id.function)
+    }
+
+    /// The beginning of an ordering queue.
+    enum FirstPlace: Hashable {
+        /// The queue is empty.
+        case empty
+        case event(EventID)
+        /// The places can't be read. What joins them waits, so that nothing is delivered too early.
+        case unreadable
+    }
+
+    /// The first place in an ordering queue. If it can't be read, only that queue waits: commits of others may be in
+    /// the batch.
+    func firstPlace(in queue: [UInt8], of function: String) throws -> FirstPlace {
+        do {
+            return try queues.first(in: queue, storage).map { .event($0) } ?? .empty
+        } catch let error as StorageError where error.kind == .damaged {
+            damage.note(error, "ordering the deliveries to \(function)")
+            return .unreadable
+        }
     }
 
     /// Makes a waiting delivery pending. One that can't be read, or is missing although it has a place, becomes due too,

@@ -8,6 +8,7 @@ final class OutboxBatch {
     let storage: any StorageWriter
     let versions: VersionCounter
     let queues: OrderingQueues
+    let damage: DamageReports
     private let leases: DeliveryLeases
     var changes = OutboxChanges()
     /// Leases that end once the batch is durable. Until then, further commits and outcomes under them are refused.
@@ -16,12 +17,14 @@ final class OutboxBatch {
     private var held: [DeliveryID: DeliveryLease] = [:]
 
     init(
-        _ storage: any StorageWriter, versions: VersionCounter, queues: OrderingQueues, leases: DeliveryLeases
+        _ storage: any StorageWriter, versions: VersionCounter, queues: OrderingQueues, leases: DeliveryLeases,
+        damage: DamageReports
     ) {
         self.storage = storage
         self.versions = versions
         self.queues = queues
         self.leases = leases
+        self.damage = damage
     }
 
     // MARK: Jobs

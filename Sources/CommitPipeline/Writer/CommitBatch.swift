@@ -63,6 +63,11 @@ package final class CommitBatch {
         lastLogged = version
     }
 
+    /// Reports damage that stops work which no caller waits for, once for each such work.
+    ///
+    /// - Parameter work: what doesn't go on, for the log.
+    package func report(_ damage: StorageError, _ work: String) { outbox.damage.note(damage, work) }
+
     /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }
 

@@ -26,8 +26,9 @@ package struct CommitConfiguration: Sendable {
     /// Called on the writer's thread with the reason while the engine refuses commits, such as a full disk: once a
     /// minute for the same one. Called with nil once commits are kept again.
     package var onRefusal: @Sendable (StorageError?) -> Void = { _ in }
-    /// Called on the writer's thread, once, when rows that are to be removed can't be read. They stay, and commits go on.
-    package var onDamage: @Sendable (StorageError) -> Void = { _ in }
+    /// Called on the writer's thread when damage stops work that no caller waits for, such as the removal of expired
+    /// rows: once for each such work, with its name. Commits go on.
+    package var onDamage: @Sendable (String, StorageError) -> Void = { _, _ in }
 
     package init() {}
 }

@@ -18,7 +18,7 @@ final class CommitWriter: @unchecked Sendable {
     private var sweptAt: Duration?
     private var answers = ExpirySweep(CompletionRecord.expiries)
     private var taskNames = ExpirySweep(OutboxKey.taskNameExpiries)
-    private var hasReportedDamage = false
+    private let damage: DamageReports
     /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
     /// The longest sleep, because transactions expire and the log ages even if nothing is written.
@@ -33,6 +33,7 @@ final class CommitWriter: @unchecked Sendable {
             return (version, generations, try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0))
         }
         versions = VersionCounter(version)
+        damage = DamageReports(pipeline.configuration.onDamage)
         self.generations = generations
         self.history = history
         oldestActiveRead = version
@@ -102,8 +103,8 @@ final class CommitWriter: @unchecked Sendable {
         for kind in kinds { kind.beginBatch() }
         let outbox = pipeline.outbox
         return CommitBatch(
-            OutboxBatch(storage, versions: versions, queues: queues, leases: outbox.leases), history: history,
-            maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes }, now: pipeline.now,
+            OutboxBatch(storage, versions: versions, queues: queues, leases: outbox.leases, damage: damage),
+            history: history, maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes }, now: pipeline.now,
             hasWaitingJobs: { [jobs] in !jobs.isEmpty })
     }
 
@@ -117,7 +118,7 @@ final class CommitWriter: @unchecked Sendable {
         let configuration = pipeline.configuration
         let retention = configuration.historyRetention.components
         let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
-        isTrimBehind = try removing {
+        isTrimBehind = try removing("old changes") {
             try batch.trimHistory(
                 upTo: min(pipeline.now().microseconds - kept, oldestActiveRead), oldestActiveRead: oldestActiveRead,
                 maxBytes: configuration.maxHistoryBytes, from: history)
@@ -129,10 +130,9 @@ final class CommitWriter: @unchecked Sendable {
     /// fails because of them.
     ///
     /// - Parameter body: returns whether there may be more. It changes nothing before it has read all that it needs.
-    private func removing(_ body: () throws -> Bool) throws -> Bool {
+    private func removing(_ rows: String, _ body: () throws -> Bool) throws -> Bool {
         do { return try body() } catch let error as StorageError where error.kind == .damaged {
-            if !hasReportedDamage { pipeline.configuration.onDamage(error) }
-            hasReportedDamage = true
+            damage.note(error, "removing \(rows)")
             return false
         }
     }
@@ -173,8 +173,10 @@ final class CommitWriter: @unchecked Sendable {
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
         let now = pipeline.now()
-        let areMoreAnswers = try removing { try answers.run(in: batch.writer, at: now, atMost: 2000) }
-        let areMoreNames = try removing { try taskNames.run(in: batch.writer, at: now, atMost: 500) }
+        let areMoreAnswers = try removing("expired answers") { try answers.run(in: batch.writer, at: now, atMost: 2000) }
+        let areMoreNames = try removing("names of ended tasks") {
+            try taskNames.run(in: batch.writer, at: now, atMost: 500)
+        }
         // The next batch continues.
         if areMoreAnswers || areMoreNames { sweptAt = nil }
     }

@@ -25,24 +25,27 @@ final class UserRows: DataKind {
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         let time = elapsed()
         if let sweptAt, time - sweptAt < Self.sweepInterval { return }
-        do {
-            // The next batch continues.
-            sweptAt = try sweep(storage, at: now().microseconds / 1_000_000) ? time : nil
-        } catch let error as StorageError where error.kind == .damaged {
-            // No commit needs what is to be removed, so that none fails because of it. The check reports the damage.
-            sweptAt = time
+        let seconds = now().microseconds / 1_000_000
+        let sweeps: [(rows: String, run: () throws -> Bool)] = [
+            ("codes", { try self.sweep(storage, UserKeys.expired(at: seconds)) { UserKeys.code($0) } }),
+            (
+                "consumed tokens",
+                { try self.sweep(storage, UserKeys.consumedAndExpired(at: seconds)) { UserKeys.consumed($0) } }
+            ),
+            ("failed attempts", { try self.sweepAttempts(storage, at: seconds) }),
+            ("messages", { try self.sweepMessages(storage, at: seconds) }),
+        ]
+        var isDone = true
+        for sweep in sweeps {
+            do {
+                if try !sweep.run() { isDone = false }
+            } catch let error as StorageError where error.kind == .damaged {
+                // No commit needs what is to be removed, so that none fails because of it.
+                batch.report(error, "removing old \(sweep.rows) of users")
+            }
         }
-    }
-
-    /// Deletes some of what has expired.
-    ///
-    /// - Returns: whether nothing is left.
-    private func sweep(_ storage: any StorageWriter, at seconds: Int64) throws -> Bool {
-        let isDone = try sweep(storage, UserKeys.expired(at: seconds)) { UserKeys.code($0) }
-        let areForgotten = try sweep(storage, UserKeys.consumedAndExpired(at: seconds)) { UserKeys.consumed($0) }
-        let isThrough = try sweepAttempts(storage, at: seconds)
-        let isClear = try sweepMessages(storage, at: seconds)
-        return isDone && areForgotten && isThrough && isClear
+        // The next batch continues.
+        sweptAt = isDone ? time : nil
     }
 
     /// Deletes messages that were left to lie: without sign-in, no message is sent.

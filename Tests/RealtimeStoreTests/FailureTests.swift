@@ -49,6 +49,34 @@ struct FailureTests {
         try await fixture.close()
     }
 
+    /// What is damaged is left until the store is next opened; what can't be read for the moment is removed later.
+    @Test(.endsHangs, arguments: [StorageError.Kind.damaged, .unavailable])
+    func noCommitFailsForGarbageThatCannotBeRead(kind: StorageError.Kind) async throws {
+        let engine = UnreadableGarbage()
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        let reports = Mutex<[String]>([])
+        var commits = CommitConfiguration()
+        commits.onDamage = { work, error in reports.withLock { $0.append("\(work): \(error)") } }
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration, commits: commits)
+        engine.failure.withLock { $0 = StorageError(kind, "the page can't be read") }
+        try await fixture.set("a", "[1,2,3,4,5,6,7,8,9,10,11,12]")
+        try await fixture.set("a", "null")
+        for number in 1...3 { try await fixture.set("b", "\(number)") }
+        let failure = await #expect(throws: RealtimeFailure.self) { try await fixture.store.settle() }
+        #expect(failure?.message == "the page can't be read")
+        #expect(try await fixture.json() == #"{"b":3}"#)
+        engine.failure.withLock { $0 = nil }
+        if kind == .damaged { try await fixture.reopen() } else { fixture.clock.advance(by: .seconds(2)) }
+        try await fixture.set("b", "null")
+        try await fixture.store.settle()
+        #expect(try engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) } == 0)
+        #expect(try fixture.problems() == [])
+        let work = "removing, moving or indexing rows of the database \(RealtimeFixture.namespace)"
+        #expect(reports.withLock { $0 } == ["\(work): the page can't be read"])
+        try await fixture.close()
+    }
+
     /// A large value may be released while nothing can be written.
     @Test(.endsHangs) func rowsOfAReleasedValueAreRemovedAfterAFailure() async throws {
         let engine = FailingEngine()
@@ -126,5 +154,35 @@ struct FailureTests {
         if case .refused = outcome { #expect(isFull) } else { #expect(!isFull) }
         #expect(try await store.read(in: "n") { try $0.exists(at: .root) } == !isFull)
         await pipeline.shutdown()
+    }
+}
+
+/// A memory engine that can't remove ranges of the tree while there is a failure.
+private final class UnreadableGarbage: StorageEngine {
+    private let inner = MemoryEngine()
+    let failure = Mutex<StorageError?>(nil)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0, failure: failure.withLock { $0 })) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let failure: StorageError?
+
+        var inner: any StorageReader { writer }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
+
+        func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
+            if let failure { throw failure }
+            return try writer.removeRange(table, range, atMost: limit)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import DocumentModel
 import StorageEngine
 
 /// The background work on namespaces, some in each batch: removes garbage, moves the rows of small extents back to
@@ -9,14 +10,25 @@ struct BackgroundWork {
     /// The bytes after which a batch moves no more rows, which it holds.
     static let maxMovedBytes = 1024 * 1024
 
+    /// A part of the work.
+    private enum Part: Hashable {
+        /// Garbage that is removed, or an extent whose rows are moved.
+        case extent(TreeLayout.Extent)
+        case index(namespace: String, number: UInt32)
+    }
+
     /// Namespaces that may have work.
     private var unsettled: Set<String> = []
     /// The one whose next large value waits.
     private var preferred: String?
     /// Trees whose rows are garbage unless a write puts them into place, and that it still may (`StagedValue`).
     private var held: [UInt32: StagedHold] = [:]
+    /// Parts whose rows can't be read, and why. They are left, damaged ones until the store is next opened.
+    private var unreadable: [Part: StorageError] = [:]
     /// Whether the last batch has failed.
     var isStuck = false
+    /// Whether it is done only in batches without jobs, because the last one has failed for damage: others could too.
+    var waitsForIdle = false
 
     mutating func begin(with catalog: RealtimeCatalog) {
         unsettled = Set(catalog.namespaces.lazy.filter { !$0.value.isSettled }.map(\.key))
@@ -26,6 +38,17 @@ struct BackgroundWork {
 
     /// Keeps the rows of a tree although they are garbage, until the hold is released.
     mutating func hold(_ tree: UInt32, by hold: StagedHold) { held[tree] = hold }
+
+    /// Returns to rows that couldn't be read for the moment.
+    mutating func retry(in catalog: RealtimeCatalog) {
+        let damaged = unreadable.filter { $0.value.kind == .damaged }
+        guard damaged.count < unreadable.count else { return }
+        unreadable = damaged
+        begin(with: catalog)
+    }
+
+    /// Why some work isn't done; nil if it is.
+    var obstacle: StorageError? { unreadable.first?.value }
 
     func holds(_ tree: UInt32) -> Bool { held[tree]?.isReleased == false }
 
@@ -57,31 +80,78 @@ struct BackgroundWork {
     /// - Parameters:
     ///   - limit: the rows that it removes or moves.
     ///   - maxBytes: those after which it moves no more.
-    mutating func step(_ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int)
-        throws
-    {
-        isStuck = false
+    ///   - skipped: called if rows that are needed can't be read. They stay as they are.
+    /// - Throws: if the batch must not be kept.
+    mutating func step(
+        _ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int,
+        skipped: (StorageError, _ namespace: String) -> Void
+    ) throws {
+        (isStuck, waitsForIdle) = (false, false)
         guard let namespace = next else { return }
         guard let record = try? kind.record(of: namespace) else {
             unsettled.remove(namespace)
             return
         }
-        let layout = record.layout
-        if let garbage = layout.garbage.first(where: { !holds($0.tree) }) {
+        do {
+            guard let part = try nextPart(of: record, namespace, kind.configuration, storage) else {
+                unsettled.remove(namespace)
+                return
+            }
+            do {
+                try Self.work(on: part, of: record, namespace, kind, storage, atMost: limit, bytes: maxBytes)
+            } catch {
+                throw PartFailure(part: part, underlying: error)
+            }
+        } catch let failure as PartFailure {
+            // Commits go on, and so does the other work.
+            let error: StorageError
+            switch failure.underlying {
+            case let found as StorageError where found.kind == .damaged || found.kind == .unavailable: error = found
+            case let found as DecodingFailure: error = StorageError(.damaged, found.reason)
+            default: throw failure.underlying
+            }
+            unreadable[failure.part] = error
+            skipped(error, namespace)
+        }
+    }
+
+    private struct PartFailure: Error {
+        var part: Part
+        var underlying: any Error
+    }
+
+    /// Whether a namespace's garbage can be removed, as far as is known.
+    func isRemovable(_ garbage: TreeLayout.Extent) -> Bool {
+        !holds(garbage.tree) && unreadable[.extent(garbage)] == nil
+    }
+
+    private func nextPart(
+        of record: NamespaceRecord, _ namespace: String, _ configuration: RealtimeStoreConfiguration,
+        _ storage: any StorageReader
+    ) throws -> Part? {
+        if let garbage = record.layout.garbage.first(where: isRemovable) { return .extent(garbage) }
+        if let extent = try movable(of: record.layout, configuration, storage) { return .extent(extent) }
+        return record.indexes.lazy.filter { $0.state != .ready }
+            .map { Part.index(namespace: namespace, number: $0.number) }.first { unreadable[$0] == nil }
+    }
+
+    /// Reads all that it needs before it changes anything that would be wrong by itself.
+    private static func work(
+        on part: Part, of record: NamespaceRecord, _ namespace: String, _ kind: RealtimeRows,
+        _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int
+    ) throws {
+        switch part {
+        case .extent(let garbage) where record.layout.garbage.contains(garbage):
             guard try storage.removeRange(.tree, garbage.stored, atMost: limit) else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
-        } else if let extent = try movable(of: layout, kind.configuration, storage) {
-            let tree = layout.neighbor(of: extent)
-            let moved = try Self.move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
+        case .extent(let extent):
+            let tree = record.layout.neighbor(of: extent)
+            let moved = try move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
             kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
-        } else if let index = record.indexes.first(where: { $0.state != .ready }) {
-            let pass = IndexPass(namespace, record.layout, index, storage)
-            guard try pass.advance(atMost: limit) else { return }
-            kind.update(namespace) {
-                $0.finish(index.number); _ = $1
-            }
-        } else {
-            unsettled.remove(namespace)
+        case .index(_, let number):
+            guard let index = record.indexes.first(where: { $0.number == number }) else { return }
+            guard try IndexPass(namespace, record.layout, index, storage).advance(atMost: limit) else { return }
+            kind.update(namespace) { record, _ in record.finish(number) }
         }
     }
 
@@ -89,9 +159,14 @@ struct BackgroundWork {
     private func movable(
         of layout: TreeLayout, _ configuration: RealtimeStoreConfiguration, _ storage: any StorageReader
     ) throws -> TreeLayout.Extent? {
-        if layout.extents.count > configuration.maxExtents { return layout.extents.first }
-        return try layout.extents.first { extent in
-            try storage.key(.tree, extent.stored, after: configuration.maxComparedRows) == nil
+        let extents = layout.extents.filter { unreadable[.extent($0)] == nil }
+        if layout.extents.count > configuration.maxExtents, let first = extents.first { return first }
+        return try extents.first { extent in
+            do {
+                return try storage.key(.tree, extent.stored, after: configuration.maxComparedRows) == nil
+            } catch {
+                throw PartFailure(part: .extent(extent), underlying: error)
+            }
         }
     }
 

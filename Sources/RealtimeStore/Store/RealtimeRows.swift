@@ -223,7 +223,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     }
 
     private func garbage(of namespace: String) -> Int {
-        catalog.namespaces[namespace]?.layout.garbage.count { !background.holds($0.tree) } ?? 0
+        catalog.namespaces[namespace]?.layout.garbage.count { background.isRemovable($0) } ?? 0
     }
 
     // MARK: Batches
@@ -235,12 +235,15 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         let backlog = background.backlog(in: catalog, maxExtents: configuration.maxExtents)
         let steps = 1 + min(backlog / 4, Self.maxFurtherSteps)
         let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * min(steps, 8)
-        for _ in 0..<steps where !background.isDone {
+        let mayWork = isIdle || !background.waitsForIdle
+        for _ in 0..<steps where mayWork && !background.isDone {
             // A copy: what the step changes in the catalog is looked at again.
             var work = background
             // All commits wait for the steps together.
-            try work.step(
-                self, storage, atMost: max(rows / steps, 1), bytes: BackgroundWork.maxMovedBytes / steps)
+            let bytes = BackgroundWork.maxMovedBytes / steps
+            try work.step(self, storage, atMost: max(rows / steps, 1), bytes: bytes) { error, namespace in
+                batch.report(error, "removing, moving or indexing rows of the database \(namespace)")
+            }
             background = work
         }
         guard isCatalogChanged else { return }
@@ -249,6 +252,11 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     }
 
     var generation: Int64? { catalog.generation }
+
+    func expire() -> Int64? {
+        background.retry(in: catalog)
+        return nil
+    }
 
     func committed(_ version: Int64?) {
         if catalog.generation != durable.generation { catalogs.add(catalog) }
@@ -259,7 +267,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         for waiter in roomWaiters[place...] { waiter.completion(nil) }
         roomWaiters.removeSubrange(place...)
         guard background.isDone else { return }
-        for waiter in waiters { waiter(nil) }
+        for waiter in waiters { waiter(background.obstacle.map { RealtimeFailure(from: $0) }) }
         waiters = []
     }
 
@@ -272,6 +280,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
+        if error.code == .dataLoss { background.waitsForIdle = true }
         fail(waiters: RealtimeFailure(from: error))
     }
 

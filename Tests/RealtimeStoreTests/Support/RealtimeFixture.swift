@@ -32,12 +32,14 @@ final class RealtimeFixture: Sendable {
     }
 
     /// On an engine of the caller's, which stays open.
-    init(on engine: any StorageEngine, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()) throws
-    {
+    init(
+        on engine: any StorageEngine, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration(),
+        commits: CommitConfiguration = CommitConfiguration()
+    ) throws {
         directory = try TemporaryDirectory()
         kind = .memory
         self.configuration = configuration
-        commits = CommitConfiguration()
+        self.commits = commits
         opened = Mutex(try Self.open(engine, clock, configuration, commits))
     }
 

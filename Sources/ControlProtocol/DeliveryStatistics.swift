@@ -19,11 +19,13 @@ package struct DeliveryStatistics: Codable, Hashable, Sendable {
         /// Upper bounds of the seconds from when a delivery was due to the start of its handler.
         package var latencyP50: Double?
         package var latencyP99: Double?
+        /// Why its deliveries can't be counted, and `pending` and `dead` are 0; nil if they are counted.
+        package var damage: String?
 
         package init(
             name: String, isServed: Bool? = nil, paused: String? = nil, pending: Int, dead: Int, oldestAge: Int? = nil,
             inFlight: Int? = nil, tries: Int? = nil, failures: Int? = nil, deadLetters: Int? = nil, dropped: Int? = nil,
-            latencyP50: Double? = nil, latencyP99: Double? = nil
+            latencyP50: Double? = nil, latencyP99: Double? = nil, damage: String? = nil
         ) {
             self.name = name
             self.isServed = isServed
@@ -38,6 +40,7 @@ package struct DeliveryStatistics: Codable, Hashable, Sendable {
             self.dropped = dropped
             self.latencyP50 = latencyP50
             self.latencyP99 = latencyP99
+            self.damage = damage
         }
     }
 

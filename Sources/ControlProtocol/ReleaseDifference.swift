@@ -44,8 +44,8 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
 
     /// - Parameters:
     ///   - before: the served manifest; nil if the bundle isn't served.
-    ///   - pending: the number of a function's pending deliveries.
-    package init(from before: Manifest?, to after: Manifest, pending: (String) -> Int) {
+    ///   - pending: the number of a function's pending deliveries; nil if they can't be counted.
+    package init(from before: Manifest?, to after: Manifest, pending: (String) -> Int?) {
         params = Self.params(from: before?.params ?? [], to: after.params)
         let old = Dictionary((before?.functions ?? []).map { ($0.name, $0) }) { first, _ in first }
         let new = Dictionary(after.functions.map { ($0.name, $0) }) { first, _ in first }
@@ -58,9 +58,9 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
             guard !changes.isEmpty else { continue }
             var consequences: [String] = []
             let waiting = pending(name)
-            if waiting > 0, other.trigger.isForEvents, !function.trigger.isForEvents {
+            if waiting != 0, other.trigger.isForEvents, !function.trigger.isForEvents {
                 consequences = Self.consequences(ofRemoving: other, waiting)
-            } else if waiting > 0, Self.kind(of: other) != Self.kind(of: function) {
+            } else if waiting != 0, Self.kind(of: other) != Self.kind(of: function) {
                 consequences = [
                     "it has \(Self.deliveries(waiting)) that its new trigger can't handle: drop them, "
                         + "or their attempts fail"
@@ -83,9 +83,9 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         }
     }
 
-    private static func consequences(ofRemoving function: FunctionManifest, _ waiting: Int) -> [String] {
+    private static func consequences(ofRemoving function: FunctionManifest, _ waiting: Int?) -> [String] {
         var consequences: [String] = []
-        if waiting > 0 {
+        if waiting != 0 {
             let days = Int(DeliveryAge.whereGone / 86_400)
             consequences.append(
                 "it has \(deliveries(waiting)), kept for \(days) days in case it is deployed again, then dead-lettered")
@@ -100,8 +100,9 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         return consequences
     }
 
-    private static func deliveries(_ count: Int) -> String {
-        "\(count) pending \(count == 1 ? "delivery" : "deliveries")"
+    private static func deliveries(_ count: Int?) -> String {
+        guard let count else { return "an unknown number of pending deliveries (the store is damaged)" }
+        return "\(count) pending \(count == 1 ? "delivery" : "deliveries")"
     }
 
     /// The kind of trigger, which must match that of a pending event.

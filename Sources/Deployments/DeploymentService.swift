@@ -293,14 +293,18 @@ package actor DeploymentService: Service {
         let release = try parts.releases.release(of: record.bundle, record.id)
         let next = try await next(replacing: record.bundle, with: release)
         let before = parts.served.current.release(of: record.bundle)
-        let counts = try await parts.store.outbox.counts()
+        let served = before?.manifest.functions.map(\.name) ?? []
+        let counts = try await served.isEmpty ? [] : parts.store.outbox.counts(of: served)
         return DeploymentPlan(
             bundle: record.bundle, release: record.id, checksum: record.checksum, size: record.size,
             current: try parts.releases.index().current[record.bundle], served: before?.id,
             functions: next.manifests.count,
             difference: ReleaseDifference(
                 from: before?.manifest, to: record.manifest,
-                pending: { name in counts.first { $0.function == name }?.pending ?? 0 }),
+                pending: { name in
+                    guard let found = counts.first(where: { $0.function == name }) else { return 0 }
+                    return found.damage == nil ? found.pending : nil
+                }),
             rules: rules)
     }
 

@@ -11,6 +11,8 @@ package struct DeliveryMetrics: Sendable {
     package var dead = 0
     /// The time of the oldest pending event.
     package var oldest: Timestamp?
+    /// Why those in the outbox can't be counted; nil if they are.
+    package var damage: String?
     package var inFlight = 0
     package var counters = DeliveryCounters()
 }

@@ -15,7 +15,8 @@ extension DeliveryStatistics {
                 pending: metrics.pending, dead: metrics.dead, oldestAge: Self.age(metrics.oldest, now),
                 inFlight: metrics.inFlight, tries: counters.attempts, failures: counters.failures,
                 deadLetters: counters.deadLetters, dropped: counters.dropped,
-                latencyP50: counters.latency.bound(of: 0.5), latencyP99: counters.latency.bound(of: 0.99))
+                latencyP50: counters.latency.bound(of: 0.5), latencyP99: counters.latency.bound(of: 0.99),
+                damage: metrics.damage)
         }
         let known = Set(functions.map(\.name))
         functions += pauses.filter { !known.contains($0.function) }.map {
@@ -31,7 +32,7 @@ extension DeliveryStatistics {
             functions: counts.map { count in
                 Function(
                     name: count.function, pending: count.pending, dead: count.dead,
-                    oldestAge: Self.age(count.oldest, now))
+                    oldestAge: Self.age(count.oldest, now), damage: count.damage)
             })
     }
 

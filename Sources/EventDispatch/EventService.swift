@@ -58,6 +58,8 @@ package final class EventService: Service {
         /// The number of deliveries that were dead-lettered because they had waited too long, by function.
         var deadLettered: [String: Int] = [:]
         var counts: (deliveries: [DeliveryCounts], time: Timestamp, seconds: Double)?
+        /// The functions whose deliveries can't be counted, as the log says.
+        var uncounted: Set<String> = []
         /// The count under way.
         var counting: Task<Result<[DeliveryCounts], DocumentError>, Never>?
         var isStopped = false
@@ -215,7 +217,7 @@ package final class EventService: Service {
         }
         for count in counts {
             var of = metrics[count.function] ?? DeliveryMetrics(function: count.function, isServed: false)
-            (of.pending, of.dead, of.oldest) = (count.pending, count.dead, count.oldest)
+            (of.pending, of.dead, of.oldest, of.damage) = (count.pending, count.dead, count.oldest, count.damage)
             metrics[count.function] = of
         }
         for (name, count) in state.withLock({ $0.deadLettered }) {
@@ -246,9 +248,19 @@ package final class EventService: Service {
         // The wall clock may be set meanwhile.
         let start = store.pipeline.elapsed()
         do throws(DocumentError) {
-            let deliveries = try await store.outbox.counts()
+            let deliveries = try await store.outbox.counts(of: Array(queues.keys))
             let seconds = (store.pipeline.elapsed() - start) / .seconds(1)
-            state.withLock { ($0.counts, $0.counting) = ((deliveries, now, seconds), nil) }
+            let damaged = deliveries.filter { $0.damage != nil }
+            let new = state.withLock { state in
+                (state.counts, state.counting) = ((deliveries, now, seconds), nil)
+                defer { state.uncounted = Set(damaged.map(\.function)) }
+                return damaged.filter { !state.uncounted.contains($0.function) }
+            }
+            for count in new {
+                parts.logger.error(
+                    "deliveries can't be counted; see \"functions-host data check\"",
+                    metadata: ["function": "\(count.function)", "error": "\(count.damage ?? "")"])
+            }
             return .success(deliveries)
         } catch {
             state.withLock { $0.counting = nil }

@@ -22,9 +22,11 @@ package enum MetricsText {
         _ metrics: [DeliveryMetrics], of functions: some Sequence<String>, pauses: [FunctionPause], now: Timestamp
     ) -> String {
         var text = ""
-        func gauge(_ name: String, _ help: String, _ value: (DeliveryMetrics) -> Int) {
+        func gauge(_ name: String, _ help: String, _ value: (DeliveryMetrics) -> Int?) {
             var family = MetricFamily("functions_\(name)", "gauge", help)
-            for each in metrics { family.sample(["function": each.function], value(each)) }
+            for each in metrics {
+                if let value = value(each) { family.sample(["function": each.function], value) }
+            }
             text += family.text
         }
         func counter(_ name: String, _ help: String, _ value: (DeliveryCounters) -> Int) {
@@ -32,13 +34,15 @@ package enum MetricsText {
             for each in metrics { family.sample(["function": each.function], value(each.counters)) }
             text += family.text
         }
-        gauge("deliveries_pending", "Deliveries in the outbox, including those in flight.") { $0.pending }
-        gauge("deliveries_dead", "Dead letters.") { $0.dead }
+        gauge("deliveries_pending", "Deliveries in the outbox, including those in flight.") {
+            $0.damage == nil ? $0.pending : nil
+        }
+        gauge("deliveries_dead", "Dead letters.") { $0.damage == nil ? $0.dead : nil }
         gauge("deliveries_in_flight", "Deliveries whose handler is running.") { $0.inFlight }
         var oldest = MetricFamily(
             "functions_deliveries_oldest_seconds", "gauge",
             "Age of the oldest pending event in seconds; 0 if none is pending.")
-        for each in metrics {
+        for each in metrics where each.damage == nil {
             let age = each.oldest.map { max(0, now.seconds(since: $0)) } ?? 0
             // A whole number has no fraction.
             if age == age.rounded(), age < 1e15 {

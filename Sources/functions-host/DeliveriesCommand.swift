@@ -153,13 +153,18 @@ struct DeliveriesStatsCommand: AsyncParsableCommand {
         ]
         return Table.lines(
             [head]
-                + statistics.functions.map { function in
-                    [
-                        function.name, "\(function.pending)", function.oldestAge.map { Age.text($0) } ?? "-",
-                        text(function.inFlight), "\(function.dead)", text(function.tries), text(function.failures),
-                        text(function.dropped), milliseconds(function.latencyP50), milliseconds(function.latencyP99),
-                        function.paused.map { PauseText.reason($0) }
-                            ?? (function.isServed == false ? "not served" : ""),
+                + statistics.functions.map { function -> [String] in
+                    let isCounted = function.damage == nil
+                    let note =
+                        function.damage.map { "can't be counted: \($0)" }
+                        ?? function.paused.map { PauseText.reason($0) }
+                        ?? (function.isServed == false ? "not served" : "")
+                    return [
+                        function.name, text(isCounted ? function.pending : nil),
+                        function.oldestAge.map { Age.text($0) } ?? "-", text(function.inFlight),
+                        text(isCounted ? function.dead : nil), text(function.tries), text(function.failures),
+                        text(function.dropped), milliseconds(function.latencyP50),
+                        milliseconds(function.latencyP99), note,
                     ]
                 })
     }

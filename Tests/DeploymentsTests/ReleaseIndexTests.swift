@@ -162,6 +162,11 @@ import Testing
             other.changed.first?.consequences.first?.hasPrefix(
                 "it has 1 pending delivery "
                     + "that its new trigger") == true)
+        let damaged = ReleaseDifference(
+            from: Manifest(functions: [gone]), to: Manifest(functions: []), pending: { _ in nil })
+        #expect(
+            damaged.removed.first?.consequences.first?.hasPrefix("it has an unknown number of pending deliveries")
+                == true)
         before = after
         #expect(
             ReleaseDifference(

@@ -115,6 +115,25 @@ import Testing
             ])
     }
 
+    @Test func oneFunctionsDamagedRowsDontStopTheMetricsOfTheOthers() async throws {
+        let log = LogLines()
+        let ring = try await DispatcherRing(
+            [.created("broken"), .created("f")], on: DamagedScans(of: "broken"), begins: false, logger: log.logger)
+        try await ring.set("items/1")
+        for _ in 0..<2 {
+            let metrics = try await ring.service.metrics()
+            #expect(metrics.map(\.function) == ["broken", "f"])
+            #expect(metrics.map(\.pending) == [0, 1])
+            #expect(metrics.map(\.damage) == ["the block can't be read", nil])
+            ring.clock.advance(seconds: 10)
+        }
+        #expect(
+            log.all.filter { $0.hasPrefix("deliveries can't be counted") } == [
+                "deliveries can't be counted; see \"functions-host data check\" error=the block can't be read"
+                    + " function=broken"
+            ])
+    }
+
     @Test func ofOneDocumentsChangesAllThatAreTooOldGoAtOnce() async throws {
         let ring = try await DispatcherRing([.created("f", isOrdered: true)])
         try await ring.service.pause("f")

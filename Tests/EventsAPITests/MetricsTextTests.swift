@@ -47,6 +47,16 @@ struct MetricsTextTests {
     ])
     func eachMetricHasItsLine(line: String) { #expect(lines().contains(line)) }
 
+    /// A number that isn't known isn't 0.
+    @Test func deliveriesThatCannotBeCountedHaveNoNumber() {
+        var damaged = DeliveryMetrics(function: "f")
+        (damaged.damage, damaged.inFlight) = ("the block can't be read", 1)
+        let lines = MetricsText.text(
+            [damaged], of: ["f"], pauses: [], now: Timestamp(microseconds: 1)
+        ).split(separator: "\n").filter { $0.hasPrefix("functions_deliveries") }
+        #expect(lines == ["functions_deliveries_in_flight{function=\"f\"} 1"])
+    }
+
     @Test func eachFamilyIsIntroducedOnceAndBeforeItsSamples() {
         var introduced: [String] = []
         for line in lines() {

@@ -193,29 +193,20 @@ extension Outbox {
     }
 
     /// The counts of each function that has deliveries, deployed or not.
-    package func counts() async throws(DocumentError) -> [DeliveryCounts] {
+    ///
+    /// - Parameter known: the functions that are counted if damage hides which ones have deliveries.
+    package func counts(of known: [String] = []) async throws(DocumentError) -> [DeliveryCounts] {
         try await read(of: .maintenance) { storage in
-            let names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
-            return try names.sorted().map { name in
-                var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
-                // The check reports keys that aren't those of a delivery.
-                let (pending, due) = (OutboxKey.pending(of: name), OutboxKey.due(of: name))
-                try storage.scanKeys(.deliveries, pending, reverse: false) { key in
-                    guard key.count == pending.lower.count + OutboxKey.eventLength else { return true }
-                    oldest = Timestamp(microseconds: try OutboxKey.event(at: key).version)
-                    return false
+            var names = Set(known)
+            do {
+                names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
+            } catch let error as StorageError where error.kind == .damaged && !known.isEmpty {}
+            return try names.sorted().map { name -> DeliveryCounts in
+                do {
+                    return try storage.counts(of: name)
+                } catch let error as StorageError where error.kind == .damaged {
+                    return DeliveryCounts(function: name, damage: error.message)
                 }
-                try storage.scanKeys(.deliveries, due, reverse: false) { key in
-                    guard key.count == due.lower.count + OutboxKey.timeLength + OutboxKey.eventLength else {
-                        return true
-                    }
-                    firstDue = try OutboxKey.dueTime(key)
-                    return false
-                }
-                return DeliveryCounts(
-                    function: name, pending: try storage.count(.deliveries, pending),
-                    dead: try storage.count(.deliveries, OutboxKey.dead(of: name)), oldest: oldest,
-                    firstDue: firstDue)
             }
         }
     }
@@ -234,12 +225,14 @@ extension Outbox {
 /// How many deliveries a function has, by state.
 package struct DeliveryCounts: Hashable, Sendable {
     package var function: String
-    package var pending: Int
-    package var dead: Int
+    package var pending = 0
+    package var dead = 0
     /// When the oldest pending event happened.
     package var oldest: Timestamp?
     /// When the first pending delivery is, or was, due.
     package var firstDue: Timestamp?
+    /// Why they can't be counted, which says nothing about other functions; nil if they are.
+    package var damage: String?
 }
 
 extension StorageReader {
@@ -259,6 +252,25 @@ extension StorageReader {
             range.lower = OutboxKey.afterFunction(of: first)
         }
         return names
+    }
+
+    fileprivate func counts(of function: String) throws -> DeliveryCounts {
+        var counts = DeliveryCounts(function: function)
+        // The check reports keys that aren't those of a delivery.
+        let (pending, due) = (OutboxKey.pending(of: function), OutboxKey.due(of: function))
+        try scanKeys(.deliveries, pending, reverse: false) { key in
+            guard key.count == pending.lower.count + OutboxKey.eventLength else { return true }
+            counts.oldest = Timestamp(microseconds: try OutboxKey.event(at: key).version)
+            return false
+        }
+        try scanKeys(.deliveries, due, reverse: false) { key in
+            guard key.count == due.lower.count + OutboxKey.timeLength + OutboxKey.eventLength else { return true }
+            counts.firstDue = try OutboxKey.dueTime(key)
+            return false
+        }
+        counts.pending = try count(.deliveries, pending)
+        counts.dead = try count(.deliveries, OutboxKey.dead(of: function))
+        return counts
     }
 
     /// - Returns: nil if it isn't due at the time.

@@ -106,6 +106,7 @@ package struct ControlClient: Sendable {
         let hasPieces = if case .exportDatabase = request { true } else { false }
         var outcome: DataOutcome?
         var exported = ExportTail()
+        var unreadable = 0
         try await exchange(
             DataWire.path(request), input: request.hasInput ? input : nil, hasPieces: hasPieces,
             onPiece: { try await onEvent(.bytes(Array($0))) }
@@ -114,11 +115,14 @@ package struct ControlClient: Sendable {
             case .error(let error): throw error
             case .outcome(let found): outcome = found
             case .event(let event):
-                if isExport { exported.note(line) }
+                if case .problem = event { unreadable += 1 } else if isExport { exported.note(line) }
                 try await onEvent(event)
             }
         }
-        if isExport { outcome = exported.outcome }
+        if isExport {
+            outcome = exported.outcome
+            if unreadable > 0 { outcome?.numbers["unreadable"] = unreadable }
+        }
         guard let outcome else { throw Self.connectionLost }
         return outcome
     }

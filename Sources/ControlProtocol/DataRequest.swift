@@ -47,7 +47,7 @@ package enum ExportSelection: Hashable, Sendable {
 /// An event during a ``DataRequest``.
 package enum DataEvent: Hashable, Sendable {
     case progress(done: Int, total: Int?)
-    /// A problem that a check found.
+    /// A problem that a check found, or what an export leaves out because it can't be read.
     case problem(String)
     /// Complete lines of an export.
     case lines([UInt8])

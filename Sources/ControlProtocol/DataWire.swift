@@ -133,11 +133,13 @@ package enum DataWire {
         return Int(String(decoding: line[beginning.count..<(line.count - 1)], as: UTF8.self))
     }
 
-    /// - Parameter isExport: whether each line that isn't an error belongs to an export.
+    /// - Parameter isExport: whether each line that is neither an error nor a problem belongs to an export.
     /// - Throws: `internal` if no host of this version writes such a line.
     static func read(_ line: [UInt8], isExport: Bool) throws(DocumentError) -> Line {
         if let error = try error(line) { return .error(error) }
-        if isExport { return .event(.lines(line + [UInt8(ascii: "\n")])) }
+        if isExport, !line.starts(with: "{\"problem\":".utf8) {
+            return .event(.lines(line + [UInt8(ascii: "\n")]))
+        }
         do throws(JSONProblem) {
             let root = try JSONNode(parsing: line)
             if let outcome = root["outcome"] {

@@ -46,9 +46,9 @@ final class CommandReport {
         guard problems.count < Self.maxProblems else { return }
         problems.append(text)
         closeLine()
-        if !isJSON { write(text + "\n", to: .standardOutput) }
+        if !isJSON { write(text + "\n", to: results) }
         if problems.count == Self.maxProblems, !isJSON {
-            write("further problems are counted but not shown\n", to: .standardOutput)
+            write("further problems are counted but not shown\n", to: results)
         }
     }
 

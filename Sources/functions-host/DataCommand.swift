@@ -10,7 +10,8 @@ struct DataCommand: AsyncParsableCommand {
         abstract: "Backs up, restores, exports, imports, checks, compacts, migrates or clears the data.",
         discussion: """
             If a host runs on the data directory, it performs the operation while it keeps serving; otherwise the command \
-            performs it. Exit codes: 0 success, 1 failure, 2 a check found problems, 64 invalid arguments.
+            performs it. Exit codes: 0 success, 1 failure, 2 a check found problems or an \
+            export leaves out what can't be read, 64 invalid arguments.
             """,
         subcommands: [
             DataBackupCommand.self, DataRestoreCommand.self, DataExportCommand.self, DataImportCommand.self,

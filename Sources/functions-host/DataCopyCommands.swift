@@ -100,22 +100,27 @@ struct DataExportCommand: AsyncParsableCommand {
             }
             let paths = try collections.map { try CollectionPath($0) }
             let output = try ExportOutput(file, replacing: replace, beside: place)
+            let outcome: DataOutcome
             do {
                 var lines = 0
-                let outcome = try await place.perform(
+                outcome = try await place.perform(
                     .export(paths.isEmpty ? .everything : .collections(paths)), input: NoChunks()
                 ) { event in
+                    if case .problem(let problem) = event { report.problem(problem) }
                     guard case .lines(let bytes) = event else { return }
                     try output.write(bytes)
                     lines += bytes.count { $0 == UInt8(ascii: "\n") }
                     report.progress("lines", done: lines, total: nil)
                 }
                 try output.finish()
-                report.result("exported \(outcome.content)", outcome.numbers)
             } catch {
                 output.discard()
                 throw error
             }
+            var members: [String: any Encodable & Sendable] = outcome.numbers.mapValues { $0 }
+            if !report.problems.isEmpty { members["found"] = report.problems }
+            report.result("exported \(outcome.content)\(outcome.omission)", members)
+            if outcome["unreadable"] > 0 { throw ExitCode(2) }
         }
     }
 

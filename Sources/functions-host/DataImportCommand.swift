@@ -107,4 +107,9 @@ extension DataOutcome {
         let (documents, users) = (self["documents"], self["users"])
         return "\(documents) documents" + (users > 0 ? " and \(users) user\(users == 1 ? "" : "s")" : "")
     }
+
+    /// What an export leaves out; empty if that is nothing.
+    var omission: String {
+        self["unreadable"] == 0 ? "" : "; left out because the store is damaged: \(self["unreadable"])"
+    }
 }

@@ -121,6 +121,39 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
+    /// What can't be read is named, and all else is there.
+    @Test func anExportLeavesOutWhatCannotBeRead() async throws {
+        let engine = MemoryEngine()
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
+        try store.start()
+        for name in ["a", "b", "c"] { try await set("d/\(name)", [:], in: store) }
+        try engine.write { storage in
+            var keys: [[UInt8]] = []
+            try storage.scanKeys(.documents, .all, reverse: false) { key in
+                keys.append(key)
+                return true
+            }
+            try storage.put(.documents, keys[1], [255])
+        }
+        var bytes: [UInt8] = []
+        var problems: [String] = []
+        let outcome = try await DataService(store, database: DatabaseID(project: "p")).perform(
+            .export(.everything), input: Pieces()
+        ) { event in
+            switch event {
+            case .lines(let lines): bytes += lines
+            case .problem(let problem): problems.append(problem)
+            case .progress, .bytes: break
+            }
+        }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        #expect(lines.dropFirst().dropLast().map { $0.split(separator: "\"")[3] } == ["d/a", "d/c"])
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix("the document \"d/b\" can't be read: ") == true)
+        #expect(outcome.numbers == ["documents": 2, "users": 0, "unreadable": 1])
+        await store.shutdown()
+    }
+
     @Test func anExportEndsWithItsReader() async throws {
         let store = try store()
         let text = Value.string(String(repeating: "x", count: 100_000))

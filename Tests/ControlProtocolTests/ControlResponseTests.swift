@@ -32,6 +32,8 @@ import Testing
         let outcome = DataOutcome(["documents": 12, "bytes": 7])
         #expect(try DataWire.read(DataWire.line(outcome), isExport: true) != .outcome(outcome))
         #expect(try DataWire.read(DataWire.line(outcome), isExport: false) == .outcome(outcome))
+        let omission = DataEvent.problem("the document \"a/b\" can't be read")
+        #expect(try DataWire.read(DataWire.line(omission), isExport: true) == .event(omission))
         let error = DocumentError(.dataLoss, "the store is damaged")
         #expect(try DataWire.read(DataWire.line(error), isExport: true) == .error(error))
     }

@@ -351,6 +351,23 @@ import Testing
         await pipeline.shutdown()
     }
 
+    @Test func usersAreVisitedBesideOneWhoCannotBeRead() async throws {
+        let engine = MemoryEngine()
+        let pipeline = try CommitPipeline(
+            engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        for uid in ["ada", "bob", "eve"] { try await users.commit { try $0.insert(Self.user(uid)) } }
+        try engine.write { try $0.put(.users, UserKeys.user("bob"), [255]) }
+        var (visited, damaged) = ([String](), [String]())
+        try engine.makeReadSession().read { storage in
+            try UserSnapshot(storage).eachUser { visited.append($0.uid) } damaged: { uid, _ in damaged.append(uid) }
+        }
+        #expect(visited == ["ada", "eve"])
+        #expect(damaged == ["bob"])
+        await pipeline.shutdown()
+    }
+
     @Test func noCommitFailsForExpiredRowsThatCannotBeRead() async throws {
         let damaged = Mutex<[String]>([])
         var configuration = CommitConfiguration()

@@ -91,13 +91,19 @@ package struct DataService: Sendable {
     ) async throws -> DataOutcome {
         let (store, database) = (store, database)
         let hasUsers = users != nil && selection.hasUsers
-        let (count, userCount) = try await WorkPipe<DataEvent>.run("data.export", until: cancellation) { send in
+        let (count, userCount, unreadable) = try await WorkPipe<DataEvent>.run(
+            "data.export", until: cancellation
+        ) { send in
             var text = JSONWriter()
-            var (count, userCount) = (0, 0)
+            var (count, userCount, unreadable) = (0, 0, 0)
             func sendIfFull() throws {
                 guard text.bytes.count >= Self.exportChunk else { return }
                 try send(.lines(text.bytes))
                 text = JSONWriter()
+            }
+            func skip(_ problem: String) throws {
+                unreadable += 1
+                try send(.problem(problem))
             }
             func begin(_ time: Timestamp) {
                 let header = ExportFormat.Header(
@@ -110,6 +116,8 @@ package struct DataService: Sendable {
                     try ExportFormat.write(user, to: &text)
                     userCount += 1
                     try sendIfFull()
+                } damaged: { uid, reason in
+                    try skip("the user \"\(uid)\" can't be read: \(reason)")
                 }
             }
             if selection == .users {
@@ -122,17 +130,21 @@ package struct DataService: Sendable {
                     ExportFormat.write(document, to: &text)
                     count += 1
                     try sendIfFull()
+                } damaged: {
+                    try skip($0)
                 } end: {
                     try end($0)
                 }
             }
             ExportFormat.writeEnd(count: count, users: hasUsers ? userCount : nil, to: &text)
             try send(.lines(text.bytes))
-            return (count, userCount)
+            return (count, userCount, unreadable)
         } receive: {
             try await onEvent($0)
         }
-        return DataOutcome(["documents": count, "users": userCount])
+        var outcome = DataOutcome(["documents": count, "users": userCount])
+        if unreadable > 0 { outcome.numbers["unreadable"] = unreadable }
+        return outcome
     }
 
     private func importDocuments(

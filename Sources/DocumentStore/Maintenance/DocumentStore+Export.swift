@@ -9,19 +9,31 @@ extension DocumentStore {
     /// - Parameters:
     ///   - collections: the collections to visit, with everything below their documents; empty for all.
     ///   - begin: called first, with the time.
+    ///   - damaged: called with a sentence about each document that can't be read. It is left out.
     ///   - end: called last, with the state that the documents are from: for other kinds of data.
     /// - Throws: `DocumentError` if the store can't be read, or what the closures throw.
     package func export(
         _ collections: [CollectionPath] = [], begin: (Timestamp) throws -> Void,
-        document: (Document) throws -> Void, end: (any StorageReader) throws -> Void = { _ in }
+        document: (Document) throws -> Void,
+        damaged: (String) throws -> Void = { throw DocumentError(.dataLoss, $0) },
+        end: (any StorageReader) throws -> Void = { _ in }
     ) throws {
         try reading { storage in
             try begin(Timestamp(microseconds: try StoreVersion.read(storage)))
             for range in Self.ranges(of: collections) {
-                try storage.scan(.documents, range, reverse: false) { key, bytes in
-                    let path = try DocumentPath(DocumentKeys.path(of: key))
-                    try document(try StoredDocument.decode(bytes, path: path))
-                    return true
+                func skip(_ key: [UInt8], _ reason: String) throws {
+                    try damaged("the document \"\(DocumentKeys.path(of: key))\" can't be read: \(reason)")
+                }
+                try storage.scan(.documents, range, damaged: { try skip($0, $1.message) }) { key, bytes in
+                    let found: Document
+                    do {
+                        found = try StoredDocument.decode(bytes, path: try DocumentPath(DocumentKeys.path(of: key)))
+                    } catch let error as DecodingFailure {
+                        return try skip(key, error.reason)
+                    } catch let error as DocumentError {
+                        return try skip(key, error.message)
+                    }
+                    try document(found)
                 }
             }
             try end(storage)

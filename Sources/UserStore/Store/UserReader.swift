@@ -138,10 +138,21 @@ package struct UserSnapshot: UserReader {
     }
 
     /// Visits all users in the order of their ids.
-    package func eachUser(_ body: (UserRecord) throws -> Void) throws {
-        try storage.scan(.users, UserKeys.all(.user), reverse: false) { key, value in
-            try body(try UserRecord(uid: UserKeys.text(in: key), stored: value))
-            return true
+    ///
+    /// - Parameter damaged: called with the id of each user who can't be read, and why. They are left out.
+    package func eachUser(
+        _ body: (UserRecord) throws -> Void, damaged: (_ uid: String, _ reason: String) throws -> Void
+    ) throws {
+        try storage.scan(
+            .users, UserKeys.all(.user), damaged: { try damaged(UserKeys.text(in: $0), $1.message) }
+        ) { key, value in
+            let user: UserRecord
+            do {
+                user = try UserRecord(uid: UserKeys.text(in: key), stored: value)
+            } catch let error as DecodingFailure {
+                return try damaged(UserKeys.text(in: key), error.reason)
+            }
+            try body(user)
         }
     }
 

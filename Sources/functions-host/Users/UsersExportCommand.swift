@@ -13,7 +13,7 @@ struct UsersExportCommand: AsyncParsableCommand {
         abstract: "Writes all users to a file, with their passwords' hashes, as \"firebase auth:export\" does.",
         discussion: """
             Works without a running host too. The file is for its owner only: it has what is needed to test passwords. \
-            Exit codes: 0 success, 1 failure, 64 invalid arguments.
+            Exit codes: 0 success, 1 failure, 2 users who can't be read are left out, 64 invalid arguments.
             """)
 
     @OptionGroup var options: DataOptions
@@ -61,28 +61,36 @@ struct UsersExportCommand: AsyncParsableCommand {
             let configuration = try HostConfiguration.load(options.config, environment: options.env)
             let scheme = UserFormat.scheme(cost: configuration.auth.passwords.hashMiB << 10)
             var users = UserFile(format, isWhole: allFields, scheme: scheme)
+            var outcome = DataOutcome()
             if format == .emulator {
                 let path = absolutePath(file)
                 try await EmulatorExport.write(
                     to: path, replacing: replace, settings: try await settings(of: place)
                 ) { accounts in
-                    try await write(&users, to: accounts, place, report)
+                    outcome = try await write(&users, to: accounts, place, report)
                 }
             } else {
-                try await write(&users, to: file, place, report)
+                outcome = try await write(&users, to: file, place, report)
             }
-            report.result(sentence(users, scheme, format), numbers(users))
+            var members = numbers(users)
+            if outcome["unreadable"] > 0 {
+                members["unreadable"] = outcome["unreadable"]
+                members["found"] = report.problems
+            }
+            report.result(sentence(users, scheme, format) + outcome.omission, members)
+            if outcome["unreadable"] > 0 { throw ExitCode(2) }
         }
     }
 
     private func write(
         _ users: inout UserFile, to file: String, _ place: DataAccess, _ report: CommandReport
-    ) async throws {
+    ) async throws -> DataOutcome {
         let output = try ExportOutput(file, replacing: replace, beside: place)
         do {
             try output.write(try users.beginning())
             var lines = LineBuffer()
-            _ = try await place.perform(.export(.users), input: NoChunks()) { event in
+            let outcome = try await place.perform(.export(.users), input: NoChunks()) { event in
+                if case .problem(let problem) = event { report.problem(problem) }
                 guard case .lines(let bytes) = event else { return }
                 lines.append(bytes)
                 while let line = try lines.next() {
@@ -92,6 +100,7 @@ struct UsersExportCommand: AsyncParsableCommand {
             }
             try output.write(users.end)
             try output.finish()
+            return outcome
         } catch {
             output.discard()
             throw error

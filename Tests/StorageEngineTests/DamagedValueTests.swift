@@ -1,0 +1,72 @@
+import StorageEngine
+import StoreTestSupport
+import Testing
+
+/// Entries whose values are damaged, such as a large one in a page of its own.
+struct DamagedValueTests {
+    private struct Damaged: ForwardingReader {
+        let inner: any StorageReader
+        let values: Set<UInt8>
+        let keys: Set<UInt8>
+
+        private let error = StorageError(.damaged, "the page can't be read")
+
+        init(_ inner: any StorageReader, values: Set<UInt8>, keys: Set<UInt8> = []) {
+            (self.inner, self.values, self.keys) = (inner, values, keys)
+        }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+            if values.contains(key[0]) { throw error }
+            return try inner.get(table, key)
+        }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try inner.scan(table, range, reverse: reverse) { key, value in
+                if values.contains(key[0]) || keys.contains(key[0]) { throw error }
+                return try body(key, value)
+            }
+        }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try inner.scanKeys(table, range, reverse: reverse) { key in
+                if keys.contains(key[0]) { throw error }
+                return try body(key)
+            }
+        }
+    }
+
+    private func engine() throws -> MemoryEngine {
+        let engine = MemoryEngine()
+        try engine.write { for key in 1...5 as ClosedRange<UInt8> { try $0.put(.documents, [key], [key]) } }
+        return engine
+    }
+
+    @Test(arguments: [[], [1], [5], [2, 3], [1, 3, 5], [1, 2, 3, 4, 5]] as [Set<UInt8>])
+    func theOthersAreVisited(damaged: Set<UInt8>) throws {
+        try engine().makeReadSession().read { storage in
+            var (visited, skipped) = ([UInt8](), [UInt8]())
+            try Damaged(storage, values: damaged).scan(.documents, .all, damaged: { key, _ in skipped.append(key[0]) }) {
+                key, value in
+                if key == value { visited.append(key[0]) }
+            }
+            #expect(skipped == damaged.sorted())
+            #expect(visited == Set<UInt8>(1...5).subtracting(damaged).sorted())
+        }
+    }
+
+    @Test func aDamagedKeyEndsTheVisit() throws {
+        try engine().makeReadSession().read { storage in
+            var visited: [UInt8] = []
+            #expect(throws: StorageError(.damaged, "the page can't be read")) {
+                try Damaged(storage, values: [2], keys: [4]).scan(.documents, .all, damaged: { _, _ in }) { key, _ in
+                    visited.append(key[0])
+                }
+            }
+            #expect(visited == [1, 3])
+        }
+    }
+}

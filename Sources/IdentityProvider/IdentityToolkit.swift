@@ -22,6 +22,7 @@ package struct IdentityToolkit: Sendable {
     let providers: IdentityProviders
     let blocking: any BlockingFunctions
     let customTokens: CustomTokens
+    let logger: Logger
     let now: WallClock
 
     /// - Parameters:
@@ -30,7 +31,7 @@ package struct IdentityToolkit: Sendable {
     ///   - blocking: The functions that may refuse.
     ///   - delivery: How codes reach users; ``messageSender(logger:sleep:)`` uses it.
     ///   - transport: Reaches identity providers.
-    ///   - logger: Receives the codes of development, and what providers refuse.
+    ///   - logger: Receives the codes of development, what providers refuse, and which users can't be read.
     package init(
         users: UserStore, policy: TokenPolicy, keys: SigningKeys?, passwords: PasswordHasher,
         customTokens: CustomTokens, configuration: SignInConfiguration = SignInConfiguration(),
@@ -43,6 +44,7 @@ package struct IdentityToolkit: Sendable {
         self.users = users
         self.passwords = passwords
         self.configuration = configuration
+        self.logger = logger
         self.now = now
         issuer = TokenIssuer(project: users.project, keys: keys)
         // Only this host's tokens, and in development unsigned ones, identify its users.

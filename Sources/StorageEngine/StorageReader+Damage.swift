@@ -1,11 +1,11 @@
 extension StorageReader {
-    /// Visits entries by key, bytewise, without those whose values the engine finds damaged.
+    /// Visits entries by key, bytewise, until the body returns false, without those whose values are damaged.
     ///
     /// - Parameter damaged: called with the key of each of these.
-    /// - Throws: `StorageError`, also if keys are damaged: what follows them can't be found. Or what the closures throw.
+    /// - Throws: what the closures throw, or `StorageError`, also if keys are damaged: what follows can't be found.
     package func scan(
         _ table: StorageTable, _ range: KeyRange, damaged: ([UInt8], StorageError) throws -> Void,
-        _ body: ([UInt8], [UInt8]) throws -> Void
+        _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
         var last: [UInt8]?
         while true {
@@ -15,9 +15,9 @@ extension StorageReader {
                 return try scan(table, rest, reverse: false) { key, value in
                     last = key
                     isInBody = true
-                    try body(key, value)
+                    let goesOn = try body(key, value)
                     isInBody = false
-                    return true
+                    return goesOn
                 }
             } catch let error as StorageError where error.kind == .damaged && !isInBody {
                 let passed = last
@@ -34,7 +34,7 @@ extension StorageReader {
                     try damaged(key, error)
                     continue
                 }
-                if let value { try body(key, value) }
+                if let value, try !body(key, value) { return }
             }
         }
     }

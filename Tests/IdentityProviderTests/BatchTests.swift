@@ -1,10 +1,12 @@
 import CommitPipeline
 import DocumentModel
+import HostTesting
+import StorageEngine
 import StrictJSON
 import Testing
-import UserStore
 
 @testable import IdentityProvider
+@testable import UserStore
 
 /// What admins do with many users in one request.
 @Suite struct BatchTests {
@@ -36,6 +38,20 @@ import UserStore
                 try transaction.insert(user)
             }
         }
+    }
+
+    /// Otherwise a list would end where one can't be read.
+    @Test func usersAreListedBesideOneWhoCannotBeRead() async throws {
+        let log = LogLines()
+        try await SignInHost.serving(logger: log.logger) { host in
+            try await insert(4, in: host.users)
+            try host.pipeline.engine.write { try $0.put(.users, UserKeys.user("u1"), [255]) }
+            #expect(try await host.toolkit.listed(after: nil, limit: 2).map(\.uid) == ["u0", "u2"])
+            let found = try await host.admin("query", "{}").body["userInfo"]?.elements() ?? []
+            #expect(try found.map { try $0["localId"]?.string() } == ["u0", "u2", "u3"])
+        }
+        let line = "a user can't be read and is left out of a list; see \"functions-host data check\" uid=u1"
+        #expect(log.all.filter { $0 == line }.count == 2)
     }
 
     /// In one commit, all others would wait until all users are deleted.

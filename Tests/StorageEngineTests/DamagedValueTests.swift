@@ -49,9 +49,10 @@ struct DamagedValueTests {
     func theOthersAreVisited(damaged: Set<UInt8>) throws {
         try engine().makeReadSession().read { storage in
             var (visited, skipped) = ([UInt8](), [UInt8]())
-            try Damaged(storage, values: damaged).scan(.documents, .all, damaged: { key, _ in skipped.append(key[0]) }) {
-                key, value in
+            let reader = Damaged(storage, values: damaged)
+            try reader.scan(.documents, .all, damaged: { key, _ in skipped.append(key[0]) }) { key, value in
                 if key == value { visited.append(key[0]) }
+                return true
             }
             #expect(skipped == damaged.sorted())
             #expect(visited == Set<UInt8>(1...5).subtracting(damaged).sorted())
@@ -64,6 +65,7 @@ struct DamagedValueTests {
             #expect(throws: StorageError(.damaged, "the page can't be read")) {
                 try Damaged(storage, values: [2], keys: [4]).scan(.documents, .all, damaged: { _, _ in }) { key, _ in
                     visited.append(key[0])
+                    return true
                 }
             }
             #expect(visited == [1, 3])

@@ -42,13 +42,13 @@ extension DataService {
 
     private func hasUsers() async throws -> Bool {
         guard let users else { return false }
-        return try await users.read { try !$0.users(after: nil, limit: 1).isEmpty }
+        return try await users.read { try $0.hasUsers() }
     }
 
     private func deleteUsers() async throws {
         guard let users else { return }
         while true {
-            let uids = try await users.read { try $0.users(after: nil, limit: 500).map(\.uid) }
+            let uids = try await users.read { try $0.users(after: nil, limit: 500, damaged: { _, _ in }).map(\.uid) }
             guard !uids.isEmpty else { return }
             try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
                 for uid in uids { try transaction.delete(uid) }

@@ -29,11 +29,14 @@ extension DocumentStore {
                     do {
                         found = try StoredDocument.decode(bytes, path: try DocumentPath(DocumentKeys.path(of: key)))
                     } catch let error as DecodingFailure {
-                        return try skip(key, error.reason)
+                        try skip(key, error.reason)
+                        return true
                     } catch let error as DocumentError {
-                        return try skip(key, error.message)
+                        try skip(key, error.message)
+                        return true
                     }
                     try document(found)
+                    return true
                 }
             }
             try end(storage)

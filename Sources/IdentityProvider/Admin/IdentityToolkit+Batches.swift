@@ -1,4 +1,5 @@
 import DocumentModel
+import Logging
 import StrictJSON
 import UserStore
 
@@ -14,13 +15,26 @@ extension IdentityToolkit {
         let asked = (call.query["maxResults"] ?? call["maxResults"]).flatMap(Int.init) ?? 20
         let limit = min(max(asked, 1), Self.maxBatch)
         let last = call.query["nextPageToken"] ?? call["nextPageToken"]
-        let users = try await users.read(isLong: true) {
-            try $0.users(after: last.flatMap { $0.isEmpty ? nil : $0 }, limit: limit)
-        }
+        let users = try await listed(after: last.flatMap { $0.isEmpty ? nil : $0 }, limit: limit)
         var answer: JSONObject = ["kind": "identitytoolkit#DownloadAccountResponse"]
         if !users.isEmpty { answer["users"] = .array(users.map { .object($0.json(isWhole: true)) }) }
         if users.count == limit, let last = users.last { answer["nextPageToken"] = .string(last.uid) }
         return answer
+    }
+
+    /// Users in the order of their ids. Those who can't be read are left out, and named by the log.
+    func listed(after last: String?, limit: Int) async throws -> [UserRecord] {
+        let (found, damaged) = try await users.read(isLong: true) { reader in
+            var damaged: [String] = []
+            let found = try reader.users(after: last, limit: limit) { uid, _ in damaged.append(uid) }
+            return (found, damaged)
+        }
+        for uid in damaged {
+            logger.error(
+                "a user can't be read and is left out of a list; see \"functions-host data check\"",
+                metadata: ["uid": "\(uid)"])
+        }
+        return found
     }
 
     /// `accounts:query` without an expression: all users, up to 500, or their number.
@@ -33,7 +47,7 @@ extension IdentityToolkit {
             return ["recordsCount": .string(String(count))]
         }
         let limit = min(max(Int(clamping: call.fields.integer("limit") ?? 500), 1), 500)
-        let found = try await users.read(isLong: true) { try $0.users(after: nil, limit: limit) }
+        let found = try await listed(after: nil, limit: limit)
         return [
             "recordsCount": .string(String(found.count)),
             "userInfo": .array(found.map { .object($0.json(isWhole: true)) }),

@@ -115,7 +115,7 @@ extension IdentityToolkit {
     /// Deletes all users, some at a time.
     func deleteAllUsers() async throws -> JSONObject {
         while true {
-            let uids = try await users.read { try $0.users(after: nil, limit: Self.changedAtOnce).map(\.uid) }
+            let uids = try await listed(after: nil, limit: Self.changedAtOnce).map(\.uid)
             guard !uids.isEmpty else { return [:] }
             try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
                 for uid in uids { try transaction.delete(uid) }

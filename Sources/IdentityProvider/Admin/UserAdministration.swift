@@ -59,7 +59,7 @@ package struct UserAdministration: Sendable {
     private func list(_ call: SignInCall) async throws -> JSONObject {
         let limit = min(max(Int(clamping: call.fields.integer("limit") ?? 100), 1), IdentityToolkit.maxBatch)
         let last = call["after"]
-        let found = try await toolkit.users.read(isLong: true) { try $0.users(after: last, limit: limit + 1) }
+        let found = try await toolkit.listed(after: last, limit: limit + 1)
         var answer: JSONObject = [
             "users": .array(found.prefix(limit).map { .object($0.json(isWhole: false)) })
         ]

@@ -124,14 +124,18 @@ package struct UserSnapshot: UserReader {
 
     /// Users in the order of their ids.
     ///
-    /// - Parameter last: the uid after which to continue.
-    package func users(after last: String?, limit: Int) throws -> [UserRecord] {
+    /// - Parameters:
+    ///   - last: the uid after which to continue.
+    ///   - damaged: called with the id of each user who can't be read, and why. They are left out.
+    package func users(
+        after last: String?, limit: Int, damaged: (_ uid: String, _ reason: String) throws -> Void
+    ) throws -> [UserRecord] {
         var users: [UserRecord] = []
         guard limit > 0 else { return users }
         var range = UserKeys.all(.user)
         if let last { range.lower = UserKeys.user(last) + [0] }
-        try storage.scan(.users, range, reverse: false) { key, value in
-            users.append(try UserRecord(uid: UserKeys.text(in: key), stored: value))
+        try scan(range, damaged: damaged) { user in
+            users.append(user)
             return users.count < limit
         }
         return users
@@ -143,18 +147,29 @@ package struct UserSnapshot: UserReader {
     package func eachUser(
         _ body: (UserRecord) throws -> Void, damaged: (_ uid: String, _ reason: String) throws -> Void
     ) throws {
-        try storage.scan(
-            .users, UserKeys.all(.user), damaged: { try damaged(UserKeys.text(in: $0), $1.message) }
-        ) { key, value in
-            let user: UserRecord
-            do {
-                user = try UserRecord(uid: UserKeys.text(in: key), stored: value)
-            } catch let error as DecodingFailure {
-                return try damaged(UserKeys.text(in: key), error.reason)
-            }
+        try scan(UserKeys.all(.user), damaged: damaged) { user in
             try body(user)
+            return true
         }
     }
+
+    private func scan(
+        _ range: KeyRange, damaged: (_ uid: String, _ reason: String) throws -> Void,
+        _ body: (UserRecord) throws -> Bool
+    ) throws {
+        try storage.scan(.users, range, damaged: { try damaged(UserKeys.text(in: $0), $1.message) }) { key, value in
+            let user: UserRecord
+            do throws(DecodingFailure) {
+                user = try UserRecord(uid: UserKeys.text(in: key), stored: value)
+            } catch {
+                try damaged(UserKeys.text(in: key), error.reason)
+                return true
+            }
+            return try body(user)
+        }
+    }
+
+    package func hasUsers() throws -> Bool { try storage.key(.users, UserKeys.all(.user), after: 0) != nil }
 
     package func userCount() throws -> Int { try storage.count(.users, UserKeys.all(.user)) }
 

@@ -172,6 +172,38 @@ struct IndexBuildTests {
         try engine.close()
     }
 
+    @Test func aDocumentThatTheEngineFindsDamagedIsPassedOver() async throws {
+        let engine = DamagedDocument(try DocumentPath("c/bad"))
+        let events = EventLog()
+        var configuration = TestStore.configuration
+        configuration.onIndexEvent = { events.append($0) }
+        try await withStore(engine: engine, configuration: configuration) { test in
+            for id in ["a", "bad", "good"] { try await test.set("c/\(id)", ["a": .null, "b": .null]) }
+            engine.isDamaged.withLock { $0 = true }
+            try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[0]]))
+            try await test.store.indexesAreDone()
+            #expect(try await test.store.indexes().map(\.state) == [.ready])
+        }
+        let skipped = events.take().compactMap { if case .skipped(let error) = $0 { error.message } else { nil } }
+        #expect(skipped.count == 1)
+        #expect(skipped.first?.contains("c/bad: the page can't be read") == true)
+    }
+
+    /// The log says why an index isn't built.
+    @Test func noCommitFailsForDocumentsThatCannotBeIndexed() async throws {
+        let events = EventLog()
+        var configuration = TestStore.configuration
+        configuration.onIndexEvent = { events.append($0) }
+        try await withStore(engine: DamagedRemains(.documents), configuration: configuration) { test in
+            try await test.set("c/a", ["a": .null, "b": .null])
+            try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[0]]))
+            for number in 1...3 as ClosedRange<Int64> { try await test.set("c/a", ["a": .integer(number)]) }
+            #expect(try await test.get("c/a")?.fields["a"] == .integer(3))
+            let failure = DocumentError(.dataLoss, "the page can't be read")
+            #expect(events.take() == [.building(Self.definitions[0]), .failed(failure)])
+        }
+    }
+
     @Test func aRemovalEndsThoughCommitsPutEntriesAllTheTime() throws {
         let engine = MemoryEngine()
         var pass = IndexPass(scope: .everything, stage: .removal, indexes: [], fields: [])
@@ -257,5 +289,38 @@ final class EventLog: Sendable {
             defer { events = [] }
             return events
         }
+    }
+}
+
+/// A memory engine whose writer finds a document damaged.
+private final class DamagedDocument: StorageEngine {
+    private let inner = MemoryEngine()
+    private let key: [UInt8]
+    let isDamaged = Mutex(false)
+
+    init(_ path: DocumentPath) { key = DocumentKeys.key(of: path) }
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0, damaged: isDamaged.withLock { $0 } ? key : nil)) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let damaged: [UInt8]?
+
+        var inner: any StorageReader { writer }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+            if table == .documents, key == damaged { throw StorageError(.damaged, "the page can't be read") }
+            return try writer.get(table, key)
+        }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
     }
 }

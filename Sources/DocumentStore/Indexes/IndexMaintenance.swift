@@ -100,7 +100,7 @@ extension IndexMaintenance {
     /// Does some of the work within the open batch.
     ///
     /// - Parameter isEnough: called after each document; true ends the step.
-    /// - Throws: if the batch must not be kept.
+    /// - Throws: if the batch must not be kept, or a `StorageError` for damage, with which it may be.
     mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
         repeat {
             guard hasWork else { return }
@@ -134,6 +134,15 @@ extension IndexMaintenance {
         answers = []
         guard !hasWork else { return }
         for waiter in waiters { waiter(.success(())) }
+        waiters = []
+    }
+
+    /// Called when a step has found damage that it can't pass over. What it has done before is right, and stays.
+    mutating func stall(_ error: DocumentError) {
+        isStuck = true
+        if lastFailure != error { events.append(.failed(error)) }
+        lastFailure = error
+        for waiter in waiters { waiter(.failure(error)) }
         waiters = []
     }
 

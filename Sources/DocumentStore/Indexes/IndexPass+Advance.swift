@@ -109,9 +109,13 @@ extension IndexPass {
 
     private func complete(_ key: [UInt8], _ catalog: IndexCatalog, _ storage: any StorageWriter) throws {
         let path = try Self.path(DocumentKeys.path(of: key))
-        guard let bytes = try storage.get(.documents, key) else {
-            throw DecodingFailure("the index names \(path), which is missing")
+        let bytes: [UInt8]?
+        do {
+            bytes = try storage.get(.documents, key)
+        } catch let error as StorageError where error.kind == .damaged {
+            throw DecodingFailure("\(path): \(error.message)")
         }
+        guard let bytes else { throw DecodingFailure("the index names \(path), which is missing") }
         let document: Document
         do {
             document = try StoredDocument.decode(bytes, path: path)

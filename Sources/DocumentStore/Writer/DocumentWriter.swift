@@ -66,10 +66,16 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
         let limit = isIdle ? configuration.indexBatchLimit : share
         let start = ContinuousClock.now
         var documents = 0
-        try indexes.step(storage) {
-            documents += 1
-            let time = ContinuousClock.now - start
-            return documents >= configuration.indexBatch || time >= limit || (time >= share && batch.hasWaitingJobs)
+        do {
+            try indexes.step(storage) {
+                documents += 1
+                let time = ContinuousClock.now - start
+                return documents >= configuration.indexBatch || time >= limit
+                    || (time >= share && batch.hasWaitingJobs)
+            }
+        } catch let error as StorageError where error.kind == .damaged {
+            // No commit needs what is built or removed.
+            indexes.stall(error.documentError)
         }
     }
 

@@ -112,6 +112,32 @@ import Testing
         }
     }
 
+    /// Others keep theirs, and the host starts.
+    @Test func damagedRulesDenyClientsTheirDatabaseAlone() async throws {
+        let host = try Host()
+        let open = #"{"rules":{".read":true}}"#
+        for name in ["shop", "other"] { try await host.setRules(open, of: name) }
+        try await host.set("a", "1")
+        #expect(try await host.read("a", as: .client(nil)) == "1")
+        try host.engine.write { storage in
+            var found: [[UInt8]] = []
+            try storage.scanKeys(.tree, .all, reverse: false) { key in
+                let text = String(decoding: key, as: UTF8.self)
+                if text.contains("rules"), text.contains("shop") { found.append(key) }
+                return true
+            }
+            #expect(found.count == 1)
+            for key in found { try storage.put(.tree, key, [9]) }
+        }
+        try await host.restart()
+        await #expect(throws: RealtimeServiceError.self) { try await host.read("a", as: .client(nil)) }
+        #expect(try await host.read("a") == "1")
+        #expect(try host.database("other").rulesSource().source == Array(open.utf8))
+        try await host.setRules(open)
+        #expect(try await host.read("a", as: .client(nil)) == "1")
+        await host.close()
+    }
+
     /// The writer lets a decision cost little, and isn't kept by one that costs more.
     @Test func aDecisionBeyondItsCostIsNoRefusal() async throws {
         let host = try Host()

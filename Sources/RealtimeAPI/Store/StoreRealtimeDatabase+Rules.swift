@@ -137,6 +137,15 @@ extension StoreRealtimeDatabase {
                 metadata: ["database.name": "\(name)", "error": "\(error)"])
         }
     }
+
+    /// Denies clients everything, since the rules that were uploaded before the host's start can't be read: others may
+    /// allow more.
+    func denyAll(because failure: RealtimeFailure) {
+        if let closed = try? DatabaseRules(Self.closedRules) { replace(uploaded: closed) }
+        shared.logger.error(
+            "rules that were uploaded for a database can't be read; clients are denied until they are uploaded again",
+            metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+    }
 }
 
 extension RealtimeIndexDefinition {

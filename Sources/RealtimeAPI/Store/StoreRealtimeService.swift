@@ -56,12 +56,18 @@ package final class StoreRealtimeService: RealtimeService {
     ///
     /// - Throws: `RealtimeFailure` if they can't be read.
     package func restore() async throws {
-        for (name, source) in try await shared.store.settings(StoreRealtimeDatabase.rulesSetting) {
-            formerDatabase(name)?.restore(source)
-        }
+        let rules = try await shared.store.settings(StoreRealtimeDatabase.rulesSetting)
+        for (name, source) in rules.found { formerDatabase(name)?.restore(source) }
+        for (name, failure) in rules.damaged { formerDatabase(name)?.denyAll(because: failure) }
         for setting in RealtimeSetting.allCases {
-            for (name, json) in try await shared.store.settings(setting.rawValue) {
-                formerDatabase(name)?.restore(setting, json)
+            let settings = try await shared.store.settings(setting.rawValue)
+            for (name, json) in settings.found { formerDatabase(name)?.restore(setting, json) }
+            for (name, failure) in settings.damaged {
+                shared.logger.error(
+                    "a setting of a database can't be read; it has its default",
+                    metadata: [
+                        "database.name": "\(name)", "setting": "\(setting.rawValue)", "error": "\(failure.message)",
+                    ])
             }
         }
         if shared.isDevelopment { add(try await shared.store.namespaces()) }

@@ -22,16 +22,29 @@ extension RealtimeStore {
             }, completion: completion)
     }
 
-    /// A setting of all namespaces that have it, by namespace.
-    package func settings(_ name: String) async throws(RealtimeFailure) -> [String: [UInt8]] {
-        try await change { _, storage in
+    /// A setting of all namespaces that have it, by namespace, and why it can't be read of others.
+    package func settings(
+        _ name: String
+    ) async throws(RealtimeFailure) -> (found: [String: [UInt8]], damaged: [String: RealtimeFailure]) {
+        try await change { _, storage -> (found: [String: [UInt8]], damaged: [String: RealtimeFailure]) in
             var found: [String: [UInt8]] = [:]
-            try storage.scan(.tree, KeyRange(prefix: RowKind.setting.key(name)), reverse: false) { key, row in
+            var damaged: [String: RealtimeFailure] = [:]
+            func skip(_ key: [UInt8], _ error: any Error) {
+                if let namespace = RowKind.texts(2, in: key)?.texts.last {
+                    damaged[namespace] = RealtimeFailure(from: error)
+                }
+            }
+            let range = KeyRange(prefix: RowKind.setting.key(name))
+            try storage.scan(.tree, range, damaged: { skip($0, $1) }) { key, row in
                 guard let namespace = RowKind.texts(2, in: key)?.texts.last else { return true }
-                found[namespace] = Array(try SealedRow.open(row, at: key, "a setting of a database"))
+                do {
+                    found[namespace] = Array(try SealedRow.open(row, at: key, "a setting of a database"))
+                } catch {
+                    skip(key, error)
+                }
                 return true
             }
-            return found
+            return (found, damaged)
         }
     }
 }

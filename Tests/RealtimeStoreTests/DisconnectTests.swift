@@ -3,6 +3,7 @@ import DocumentModel
 import RealtimeModel
 import StorageEngine
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -224,5 +225,75 @@ struct DisconnectTests {
         #expect(try await fixture.json() == #"{"a":1,"b":{"c":3}}"#)
         #expect(try await fixture.store.disconnectSessions().isEmpty)
         try await fixture.close()
+    }
+
+    /// Commits of others may be in the same batch.
+    @Test func registrationsThatCannotBeReadFailNoBatch() async throws {
+        let engine = DamagedRegistrations()
+        let refusals = Mutex<[StorageError?]>([])
+        var commits = CommitConfiguration()
+        commits.onRefusal = { error in refusals.withLock { $0.append(error) } }
+        let fixture = try RealtimeFixture(on: engine, commits: commits)
+        try await register(fixture, "a", "1")
+        engine.isDamaged.withLock { $0 = true }
+        let damage = RealtimeFailure(.damaged, "the page can't be read")
+        await #expect(throws: damage) { try await register(fixture, "b", "2") }
+        await #expect(throws: damage) { try await cancel(fixture, "a") }
+        await #expect(throws: damage) { try await run(fixture) }
+        let failures = Mutex<[RealtimeFailure]>([])
+        let sessions = try await fixture.store.disconnectSessions { failure in
+            failures.withLock { $0.append(failure) }
+        }
+        #expect(sessions == [RealtimeDisconnectSession(namespace: RealtimeFixture.namespace, session: "s1")])
+        #expect(failures.withLock { $0 } == [damage])
+        #expect(refusals.withLock { $0 } == [])
+        engine.isDamaged.withLock { $0 = false }
+        #expect(try await run(fixture) == [nil])
+        #expect(try await fixture.json() == #"{"a":1}"#)
+        try await fixture.close()
+    }
+}
+
+/// A memory engine whose writer finds registrations damaged, and what follows the first session.
+private final class DamagedRegistrations: StorageEngine {
+    private let inner = MemoryEngine()
+    let isDamaged = Mutex(false)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0, isDamaged: isDamaged.withLock { $0 })) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let isDamaged: Bool
+
+        var inner: any StorageReader { writer }
+
+        private func check(_ kind: RowKind, _ table: StorageTable, _ range: KeyRange) throws {
+            guard isDamaged, table == .tree, range.lower.first == kind.rawValue else { return }
+            throw StorageError(.damaged, "the page can't be read")
+        }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try check(.disconnect, table, range)
+            try writer.scan(table, range, reverse: reverse, body)
+        }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try writer.scanKeys(table, range, reverse: reverse, body)
+            try check(.session, table, range)
+        }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
     }
 }

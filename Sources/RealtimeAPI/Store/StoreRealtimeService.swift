@@ -81,11 +81,15 @@ package final class StoreRealtimeService: RealtimeService {
     }
 
     /// The sessions that were open when the host ended, and have something registered for their end. To be asked before new
-    /// ones begin.
+    /// ones begin. Those that can't be read are left out.
     ///
-    /// - Throws: `RealtimeFailure` if they can't be read.
+    /// - Throws: `RealtimeFailure` if the store can't be read.
     package func formerSessions() async throws -> [RealtimeDisconnectSession] {
-        try await shared.store.disconnectSessions()
+        try await shared.store.disconnectSessions { [shared] damage in
+            shared.logger.error(
+                "what clients have registered for their disconnection can't be read, and isn't done for all of them",
+                metadata: ["error": "\(damage.message)"])
+        }
     }
 
     /// Runs what a client has registered for its disconnection. It is harmless if it has come back meanwhile: that has done it.

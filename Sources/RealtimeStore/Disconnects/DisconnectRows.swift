@@ -50,14 +50,19 @@ struct DisconnectRows {
 
     func exists(_ key: DisconnectKey) throws -> Bool { try storage.get(.tree, key.stored) != nil }
 
-    func sessions() throws -> [RealtimeDisconnectSession] {
+    /// The sessions, up to the first key that can't be read, and why it can't.
+    func sessions() throws -> (found: [RealtimeDisconnectSession], damage: RealtimeFailure?) {
         var sessions: [RealtimeDisconnectSession] = []
-        try storage.scanKeys(.tree, RowKind.session.all, reverse: false) { key in
-            guard let (texts, _) = RowKind.texts(2, in: key) else { return true }
-            sessions.append(.init(namespace: texts[0], session: texts[1]))
-            return true
+        do {
+            try storage.scanKeys(.tree, RowKind.session.all, reverse: false) { key in
+                guard let (texts, _) = RowKind.texts(2, in: key) else { return true }
+                sessions.append(.init(namespace: texts[0], session: texts[1]))
+                return true
+            }
+        } catch let error as StorageError where error.kind == .damaged {
+            return (sessions, RealtimeFailure(from: error))
         }
-        return sessions
+        return (sessions, nil)
     }
 
     fileprivate func session(_ session: String, in namespace: String) throws -> DisconnectSessionRow {
@@ -134,9 +139,10 @@ struct DisconnectEditor {
     /// - Returns: false if one of these has changed; then nothing was done.
     mutating func remove(at path: RealtimePath, _ rests: [DisconnectRows.Rest]) throws -> Bool {
         for rest in rests where try storage.get(.tree, rest.key.stored) != rest.stored { return false }
-        for operation in [RealtimeDisconnect.Operation.set, .update] {
-            try remove(try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session)))
+        let covered = try [RealtimeDisconnect.Operation.set, .update].flatMap { operation in
+            try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session))
         }
+        try remove(covered)
         for rest in rests {
             try remove(rest.key)
             guard let disconnect = rest.rest else { continue }

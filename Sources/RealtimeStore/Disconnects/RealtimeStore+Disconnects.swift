@@ -62,8 +62,14 @@ extension RealtimeStore {
     }
 
     /// The sessions with registrations: after a start, those that were connected before.
-    package func disconnectSessions() async throws(RealtimeFailure) -> [RealtimeDisconnectSession] {
-        try await change { _, storage in try DisconnectRows(storage: storage).sessions() }
+    ///
+    /// - Parameter damaged: called if some can't be read.
+    package func disconnectSessions(
+        damaged: (RealtimeFailure) -> Void = { _ in }
+    ) async throws(RealtimeFailure) -> [RealtimeDisconnectSession] {
+        let (sessions, damage) = try await change { _, storage in try DisconnectRows(storage: storage).sessions() }
+        if let damage { damaged(damage) }
+        return sessions
     }
 
     /// Writes what a session has registered, each registration in a commit of its own that also removes it, in their

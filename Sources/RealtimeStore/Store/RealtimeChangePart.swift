@@ -9,6 +9,8 @@ final class RealtimeChangePart<Success>: CommitPart {
     private let kind: RealtimeRows
     private let body: Body
     private(set) var success: Success?
+    /// Why nothing was changed.
+    private(set) var failure: RealtimeFailure?
 
     init(_ kind: RealtimeRows, _ body: @escaping Body) {
         self.kind = kind
@@ -18,8 +20,64 @@ final class RealtimeChangePart<Success>: CommitPart {
     func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {}
 
     func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
-        success = try body(kind, storage)
+        let writer = NotingWriter(storage)
+        do {
+            success = try body(kind, writer)
+        } catch let error where !writer.hasWritten && Self.isDamage(error) {
+            // Only what it reads is damaged. The batch has other commits, which don't fail for it.
+            failure = RealtimeFailure(from: error)
+        }
     }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        error is DecodingFailure || (error as? StorageError)?.kind == .damaged
+    }
+}
+
+/// Notes whether anything was written.
+private final class NotingWriter: StorageWriter {
+    private let storage: any StorageWriter
+    private(set) var hasWritten = false
+
+    init(_ storage: any StorageWriter) { self.storage = storage }
+
+    func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try storage.get(table, key) }
+
+    func scan(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws { try storage.scan(table, range, reverse: reverse, body) }
+
+    func scanKeys(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+    ) throws { try storage.scanKeys(table, range, reverse: reverse, body) }
+
+    func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try storage.count(table, range) }
+
+    func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+        try storage.key(table, range, after: count)
+    }
+
+    func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
+        hasWritten = true
+        try storage.put(table, key, value)
+    }
+
+    func put(_ table: StorageTable, _ rows: RowBlock) throws {
+        hasWritten = true
+        try storage.put(table, rows)
+    }
+
+    func delete(_ table: StorageTable, _ key: [UInt8]) throws {
+        hasWritten = true
+        try storage.delete(table, key)
+    }
+
+    func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
+        hasWritten = true
+        return try storage.removeRange(table, range, atMost: limit)
+    }
+
+    var heldBytes: Int { storage.heldBytes }
 }
 
 struct RealtimeChangeJob<Success: Sendable>: CommitJob {
@@ -34,6 +92,8 @@ struct RealtimeChangeJob<Success: Sendable>: CommitJob {
             let result: Result<Success, RealtimeFailure> =
                 if let error {
                     .failure(RealtimeFailure(from: error))
+                } else if let failure = part.failure {
+                    .failure(failure)
                 } else if let success = part.success {
                     .success(success)
                 } else if case .refused(let error) = outcome {
@@ -53,7 +113,8 @@ struct RealtimeChangeJob<Success: Sendable>: CommitJob {
 extension RealtimeStore {
     /// Changes what is kept beside nodes, in a commit of its own.
     ///
-    /// - Parameter body: runs on the writer's thread; what it throws fails the whole batch.
+    /// - Parameter body: runs on the writer's thread. What it throws fails the whole batch, but for damage that it meets
+    ///   before it changes anything.
     func change<Success: Sendable>(
         _ body: @escaping @Sendable (RealtimeRows, any StorageWriter) throws -> Success
     ) async throws(RealtimeFailure) -> Success {

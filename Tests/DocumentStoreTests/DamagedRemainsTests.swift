@@ -54,6 +54,51 @@ struct DamagedRemainsTests {
         }
         #expect(damage.withLock { $0 } == ["ordering the deliveries to f: the page can't be read"])
     }
+
+    /// Clients would give up writes that have nothing to do with the damage: to them, data loss is final.
+    @Test(.endsHangs) func onlyACommitThatIsAloneInItsBatchFailsForDamage() async throws {
+        let engine = DamagedDocuments()
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
+        let (answers, answered) = AsyncStream.makeStream(of: StatusCode?.self)
+        for id in ["good", "bad", "better"] {
+            let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
+            store.submit([write]) { answer in
+                if case .failure(let error) = answer { answered.yield(error.code) } else { answered.yield(nil) }
+            }
+        }
+        // They share a batch.
+        try store.start()
+        var codes: [StatusCode?] = []
+        for await code in answers {
+            codes.append(code)
+            if codes.count == 3 { break }
+        }
+        #expect(codes == [.unavailable, .unavailable, .unavailable])
+        let write = Write(path: try DocumentPath("a/bad"), operation: .set([:]))
+        let error = await refusal { _ = try await store.commit([write]) }
+        #expect(error?.code == .dataLoss)
+        _ = try await store.commit([Write(path: try DocumentPath("a/good"), operation: .set([:]))])
+        await store.shutdown()
+    }
+}
+
+/// A memory engine that can't store a document, because its page is damaged.
+private final class DamagedDocuments: StorageEngine {
+    private let inner = MemoryEngine()
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { writer in
+            let result = try body(writer)
+            if try writer.get(.documents, DocumentKeys.key(of: DocumentPath("a/bad"))) != nil {
+                throw StorageError(.damaged, "the page can't be read")
+            }
+            return result
+        }
+    }
+
+    func close() throws {}
 }
 
 /// A memory engine whose writer finds the places in ordering queues damaged.

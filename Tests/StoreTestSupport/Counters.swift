@@ -58,7 +58,7 @@ package final class Counters: DataKind, @unchecked Sendable {
         notifications.append("committed")
     }
 
-    package func rollBack(to version: Int64, _ error: DocumentError) {
+    package func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {
         state = durable
         notifications.append("rolled back")
     }

@@ -59,6 +59,7 @@ final class CommitWriter: @unchecked Sendable {
         var waiting = first
         var next = 0
         var open: CommitBatch?
+        var isRunning = false
         do {
             let batch = try pipeline.engine.write { storage in
                 let batch = begin(storage)
@@ -66,7 +67,9 @@ final class CommitWriter: @unchecked Sendable {
                 let start = ContinuousClock.now
                 while true {
                     while next < waiting.count, !batch.isFull {
+                        isRunning = true
                         try waiting[next].run(in: batch)
+                        isRunning = false
                         next += 1
                     }
                     for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) }
@@ -82,7 +85,14 @@ final class CommitWriter: @unchecked Sendable {
             if let refusal = error as? StorageError, refusals.refused(refusal, at: pipeline.elapsed()) {
                 pipeline.configuration.onRefusal(refusal)
             }
-            fail(DocumentError(from: error), open, waiting[next...])
+            let failure = DocumentError(from: error)
+            var others = failure
+            // Clients give up what has met damage. So that they don't give up what has only shared a batch with it, all are
+            // to send theirs again, and what comes to be alone in a batch fails for good.
+            if failure.code == .dataLoss, waiting.count > 1 { others.code = .unavailable }
+            let guilty = isRunning ? waiting[next] : nil
+            fail(others, isDamage: failure.code == .dataLoss, open, waiting[(isRunning ? next + 1 : next)...])
+            guilty?.fail(failure)
             return []
         }
         return Array(waiting[next...])
@@ -155,9 +165,13 @@ final class CommitWriter: @unchecked Sendable {
 
     /// Called when nothing of the batch was kept: its jobs and those behind them fail, and the state is the last
     /// durable one.
-    private func fail(_ error: DocumentError, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>) {
+    ///
+    /// - Parameter isDamage: whether the reason is damage, whatever the error is.
+    private func fail(
+        _ error: DocumentError, isDamage: Bool, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>
+    ) {
         versions.rollBack()
-        for kind in kinds { kind.rollBack(to: versions.durable, error) }
+        for kind in kinds { kind.rollBack(to: versions.durable, error, isDamage: isDamage) }
         queues.forget()
         answers.restart()
         taskNames.restart()

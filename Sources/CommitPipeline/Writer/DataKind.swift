@@ -67,8 +67,11 @@ package protocol DataKind: AnyObject, Sendable {
 
     /// Called when nothing of the batch was kept.
     ///
-    /// - Parameter version: the version of the last durable state.
-    func rollBack(to version: Int64, _ error: DocumentError)
+    /// - Parameters:
+    ///   - version: the version of the last durable state.
+    ///   - error: what the callers receive.
+    ///   - isDamage: whether the reason is damage, whatever the error is.
+    func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool)
 
     /// How long the writer may sleep; nil for as long as there are no jobs.
     var pause: Duration? { get }
@@ -86,6 +89,6 @@ extension DataKind {
     package var generation: Int64? { nil }
     package func check(_ run: CheckRun) throws -> (any Sendable)? { nil }
     package func committed(_ version: Int64?) {}
-    package func rollBack(to version: Int64, _ error: DocumentError) {}
+    package func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {}
     package var pause: Duration? { nil }
 }

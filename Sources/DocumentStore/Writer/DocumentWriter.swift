@@ -103,7 +103,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
         changes = []
     }
 
-    func rollBack(to version: Int64, _ error: DocumentError) {
+    func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {
         indexes.rollBack(error)
         changes = []
         parts.cache.rolledBack()

@@ -271,7 +271,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         waiters = []
     }
 
-    func rollBack(to version: Int64, _ error: DocumentError) {
+    func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {
         catalog = durable
         isCatalogChanged = false
         recent.rollBack(to: version)
@@ -280,7 +280,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
-        if error.code == .dataLoss { background.waitsForIdle = true }
+        if isDamage { background.waitsForIdle = true }
         fail(waiters: RealtimeFailure(from: error))
     }
 

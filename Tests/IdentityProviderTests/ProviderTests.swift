@@ -248,6 +248,31 @@ import TextFormats
             #expect(try await host.send(path, method: .get).status == 401)
         }
     }
+
+    @Test func aProviderThatCannotBeReadDoesNotHideTheOthers() async throws {
+        let log = LogLines()
+        try await SignInHost.serving(policy: .production, logger: log.logger) { host throws in
+            let path = "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/oauthIdpConfigs"
+            func admin(_ path: String, _ method: HTTPRequest.Method, _ json: String? = nil) async throws
+                -> SignInHost.Answer
+            {
+                try await host.send(path, method: method, json: json, headers: [.authorization: "Bearer server"])
+            }
+            let config = #"{"clientId":"c","issuer":"https://id.example.com"}"#
+            for id in ["oidc.a", "oidc.b"] {
+                #expect(try await admin(path + "?oauthIdpConfigId=\(id)", .post, config).status == 200)
+            }
+            try await host.users.commit { $0.set("provider oidc.a", to: Array("{".utf8)) }
+            let listed = try await admin(path, .get).body["oauthIdpConfigs"]?.elements() ?? []
+            #expect(listed.map { $0["name"]?.text } == ["projects/\(SignInHost.project)/oauthIdpConfigs/oidc.b"])
+            #expect(try await admin(path + "/oidc.a", .get).status == 500)
+            #expect(try await admin(path + "/oidc.a", .delete).status == 200)
+            #expect(try await admin(path + "?oauthIdpConfigId=oidc.a", .post, config).status == 200)
+            #expect(try await admin(path, .get).body["oauthIdpConfigs"]?.elements().count == 2)
+        }
+        let line = "the config of a provider can't be read; delete it and create it anew provider=oidc.a"
+        #expect(log.all.filter { $0 == line }.count == 1)
+    }
 }
 
 extension JSONNode {

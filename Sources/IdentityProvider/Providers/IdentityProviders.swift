@@ -1,3 +1,4 @@
+import DocumentModel
 import Logging
 import OutboundHTTP
 import StrictJSON
@@ -252,14 +253,24 @@ package final class IdentityProviders: Sendable {
 
     private static func read(_ id: String, from reader: some UserReader) throws -> ProviderConfig? {
         guard let stored = try reader.setting(settingPrefix + id) else { return nil }
-        return try ProviderConfig(id: id, SignInRequest(json: stored))
+        guard let config = decoded(id, stored) else {
+            throw DocumentError(.dataLoss, "the config of the provider \(id) can't be read, the store is damaged")
+        }
+        return config
+    }
+
+    /// Nil if it is damaged.
+    private static func decoded(_ id: String, _ stored: [UInt8]) -> ProviderConfig? {
+        guard let fields = try? SignInRequest(json: stored) else { return nil }
+        return try? ProviderConfig(id: id, fields)
     }
 
     func create(_ call: SignInCall, project: String) async throws -> JSONObject {
         let id = try require(call.query["oauthIdpConfigId"], "MISSING_OAUTH_CLIENT_ID : oauthIdpConfigId is missing.")
         let config = try ProviderConfig(id: id, call.fields)
         try await users.commit { transaction in
-            try require(try Self.read(id, from: transaction) == nil, "DUPLICATE_CONFIGURATION : \(id) exists.")
+            let isNew = try transaction.setting(Self.settingPrefix + id) == nil
+            try require(isNew, "DUPLICATE_CONFIGURATION : \(id) exists.")
             try Self.store(config, in: transaction)
         }
         return config.json(of: project)
@@ -283,21 +294,31 @@ package final class IdentityProviders: Sendable {
 
     func delete(_ id: String) async throws -> JSONObject {
         try await users.commit { transaction in
-            try require(try Self.read(id, from: transaction) != nil, "CONFIGURATION_NOT_FOUND")
+            // One that can't be read can be deleted, and created anew.
+            let exists = try transaction.setting(Self.settingPrefix + id) != nil
+            try require(exists, "CONFIGURATION_NOT_FOUND")
             transaction.set(Self.settingPrefix + id, to: nil)
         }
         return [:]
     }
 
-    /// A page of the configs that admins have added, by id.
+    /// A page of the configs that admins have added, by id. Those that can't be read are left out, and the log names
+    /// them.
     func list(_ call: SignInCall, project: String) async throws -> JSONObject {
         let limit = min(max(call.query["pageSize"].flatMap(Int.init) ?? 100, 1), 100)
         let last = call.query["pageToken"] ?? ""
-        let all = try await users.read { users in
-            try users.settings(startingWith: Self.settingPrefix).map { name, value in
-                try ProviderConfig(id: String(name.dropFirst(Self.settingPrefix.count)), SignInRequest(json: value))
+        let stored = try await users.read { try $0.settings(startingWith: Self.settingPrefix) }
+        let all = stored.compactMap { name, value -> ProviderConfig? in
+            let id = String(name.dropFirst(Self.settingPrefix.count))
+            guard id > last else { return nil }
+            let config = Self.decoded(id, value)
+            if config == nil {
+                logger.error(
+                    "the config of a provider can't be read; delete it and create it anew",
+                    metadata: ["provider": "\(id)"])
             }
-        }.filter { $0.id > last }
+            return config
+        }
         let page = all.prefix(limit)
         var answer: JSONObject = [:]
         if !page.isEmpty { answer["oauthIdpConfigs"] = .array(page.map { .object($0.json(of: project)) }) }

@@ -117,6 +117,11 @@ package struct HostParts: Sendable {
             treeConfiguration.limits.maxQueryNodes = configuration.database.unindexedNodes
             treeConfiguration.maxRefreshedBytes = configuration.database.unreadPushes
             trees = try RealtimeStore(on: store.pipeline, configuration: treeConfiguration)
+            for (name, reason) in trees.damagedNamespaces {
+                logger.error(
+                    "a Realtime Database can't be read, because the store is damaged; restore a backup",
+                    metadata: ["database.name": "\(name)", "error": "\(reason)"])
+            }
             try store.start()
         } catch {
             try? engine.close()

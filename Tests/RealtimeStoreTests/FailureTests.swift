@@ -2,12 +2,13 @@ import CommitPipeline
 import DocumentModel
 import RealtimeHashing
 import RealtimeModel
-import RealtimeStore
 import StorageEngine
 import StoreTestSupport
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import RealtimeStore
 
 /// Batches that fail, and limits.
 struct FailureTests {
@@ -77,6 +78,29 @@ struct FailureTests {
         try await fixture.close()
     }
 
+    /// What is kept of it stays: it isn't taken for a new one.
+    @Test func aDamagedNamespaceDoesNotStopTheOthers() async throws {
+        let fixture = try RealtimeFixture(.memory)
+        let write = RealtimeWrite.set(RealtimeTarget(.root), RealtimeWriteValue(RealtimeNode(1)))
+        try await fixture.set("a", "1")
+        try await fixture.store.commit(RealtimeCommit([write], in: "other"))
+        let key = NamespaceRecord.key(RealtimeFixture.namespace)
+        try fixture.engine.write { try $0.put(.tree, key, [1]) }
+        try await fixture.reopen()
+        #expect(fixture.store.damagedNamespaces.keys.sorted() == [RealtimeFixture.namespace])
+        try await fixture.store.declare([RealtimeFixture.namespace, "other"])
+        for body in [{ _ = try await fixture.set("a", "2") }, { _ = try await fixture.json() }] {
+            let failure = await #expect(throws: RealtimeFailure.self) { try await body() }
+            #expect(failure?.code == .damaged)
+        }
+        try await fixture.store.commit(RealtimeCommit([write], in: "other"))
+        let other = try await fixture.store.read(in: "other") { try $0.exists(at: RealtimePath.root) }
+        #expect(other)
+        #expect(try fixture.engine.makeReadSession().read { try $0.get(.tree, key) } == [1])
+        #expect(try fixture.problems().count == 1)
+        try await fixture.close()
+    }
+
     /// A large value may be released while nothing can be written.
     @Test(.endsHangs) func rowsOfAReleasedValueAreRemovedAfterAFailure() async throws {
         let engine = FailingEngine()
@@ -123,7 +147,7 @@ struct FailureTests {
         }
         try await fixture.store.declare([RealtimeFixture.namespace, "other"])
         try await fixture.set("a", "1")
-        let other = try await fixture.store.read(in: "other") { try $0.exists(at: .root) }
+        let other = try await fixture.store.read(in: "other") { try $0.exists(at: RealtimePath.root) }
         #expect(!other)
         let store = fixture.store
         let stored = await withCheckedContinuation { continuation in

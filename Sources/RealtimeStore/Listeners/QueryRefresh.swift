@@ -24,7 +24,7 @@ struct QueryRefresh: SnapshotJob {
         let (path, query) = (group.path, group.query)
         let result = Result { () throws -> QueryResult in
             let state = RealtimeSnapshot(
-                try catalogs.catalog(of: snapshot).namespaces[namespace], in: snapshot, limits: limits)
+                try catalogs.catalog(of: snapshot).record(of: namespace), in: snapshot, limits: limits)
             let matches = try state.matches(of: query, at: path)
             var bytes = ReadBytes(RealtimeReadLimits(maxBytes: maxBytes))
             let node = try state.node(at: path, of: matches.keys, counting: &bytes)

@@ -7,17 +7,30 @@ import Synchronization
 struct RealtimeCatalog: Sendable {
     var generation: Int64
     var namespaces: [String: NamespaceRecord] = [:]
+    /// The namespaces whose records can't be read. Nothing is known of where their rows are.
+    private(set) var damaged: [String: DecodingFailure] = [:]
     /// The number of the next tree.
     var nextTree: UInt32 = 1
 
-    /// - Throws: `DecodingFailure` if a row is damaged, `StorageError`.
+    /// - Throws: `DecodingFailure` if damage concerns more than one namespace, `StorageError`.
     static func read(_ storage: any StorageReader, generation: Int64) throws -> RealtimeCatalog {
         var catalog = RealtimeCatalog(generation: generation)
-        try storage.scan(.tree, RowKind.namespace.all, reverse: false) { key, value in
-            guard let name = RowKind.texts(1, in: key), name.rest.isEmpty else {
+        func nameOf(_ key: [UInt8]) throws(DecodingFailure) -> String {
+            guard let (texts, rest) = RowKind.texts(1, in: key), rest.isEmpty else {
                 throw DecodingFailure("the name of a namespace can't be read")
             }
-            catalog.namespaces[name.texts[0]] = try NamespaceRecord(stored: value, name.texts[0])
+            return texts[0]
+        }
+        try storage.scan(
+            .tree, RowKind.namespace.all,
+            damaged: { key, error in catalog.damaged[try nameOf(key)] = DecodingFailure(error.message) }
+        ) { key, value in
+            let name = try nameOf(key)
+            do throws(DecodingFailure) {
+                catalog.namespaces[name] = try NamespaceRecord(stored: value, name)
+            } catch {
+                catalog.damaged[name] = error
+            }
             return true
         }
         if let bytes = try storage.get(.tree, RowKind.nextTree.key()) {
@@ -29,6 +42,17 @@ struct RealtimeCatalog: Sendable {
             catalog.nextTree = next
         }
         return catalog
+    }
+
+    /// What is kept of a namespace; nil if there is none.
+    ///
+    /// - Throws: `damaged` if it can't be read.
+    func record(of namespace: String) throws(RealtimeFailure) -> NamespaceRecord? {
+        if let damage = damaged[namespace] {
+            throw RealtimeFailure(
+                .damaged, "the database \"\(namespace)\" can't be read, the store is damaged: \(damage.reason)")
+        }
+        return namespaces[namespace]
     }
 
     /// Stores what differs from an older catalog.

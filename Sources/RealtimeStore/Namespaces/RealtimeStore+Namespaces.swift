@@ -7,6 +7,9 @@ extension RealtimeStore {
         try await change { kind, _ in kind.namespaces.sorted() }
     }
 
+    /// The namespaces that can't be read, and why: everything that needs them fails.
+    package var damagedNamespaces: [String: String] { rows.damagedNamespaces }
+
     /// Creates the namespaces that don't exist.
     package func declare(_ namespaces: [String]) async throws(RealtimeFailure) {
         try await change { kind, _ in for namespace in namespaces { kind.update(namespace) { _, _ in } } }

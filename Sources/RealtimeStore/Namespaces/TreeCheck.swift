@@ -27,6 +27,9 @@ final class TreeCheck {
             try run.note("the namespaces of the Realtime Database can't be read: \(error.reason)")
             return result
         }
+        for (name, damage) in catalog.damaged.sorted(by: { $0.key < $1.key }) {
+            try run.note("the database \"\(name)\" can't be read: \(damage.reason)")
+        }
         try checkTrees(catalog)
         for (name, record) in catalog.namespaces.sorted(by: { $0.key < $1.key }) {
             let rows = TreeRows(storage: run.storage, layout: record.layout)
@@ -102,6 +105,8 @@ final class TreeCheck {
             if !isKnown { strays += 1 }
             return true
         }
+        // They may be those of a database that can't be read.
+        guard catalog.damaged.isEmpty else { return }
         if strays > 0 { try run.note("\(strays) rows of the Realtime Database belong to no database") }
     }
 }

@@ -13,7 +13,7 @@ extension RealtimeStore {
         in namespace: String, _ body: (RealtimeSnapshot) throws -> Success
     ) throws -> Success {
         try SnapshotSession(try pipeline.engine.makeReadSession()).read { snapshot in
-            let record = try catalogs.catalog(of: snapshot).namespaces[namespace]
+            let record = try catalogs.catalog(of: snapshot).record(of: namespace)
             let limits = RealtimeReadLimits(maxBytes: .max)
             return try body(RealtimeSnapshot(record, in: snapshot, limits: limits))
         }

@@ -10,6 +10,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     let catalogs: CatalogCache
     let hub: RealtimeHub
     let nodes: NodeCache
+    /// Why namespaces can't be read.
+    let damagedNamespaces: [String: String]
     // Everything below is used only on the writer's thread.
     private var catalog: RealtimeCatalog
     private var durable: RealtimeCatalog
@@ -31,7 +33,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// The steps of background work that a batch does beside the first.
     private static let maxFurtherSteps = 63
 
-    /// - Throws: `DecodingFailure` or `StorageError` if the stored namespaces are damaged.
+    /// - Throws: `DecodingFailure` or `StorageError` if damage concerns more than one namespace.
     init(
         _ storage: any StorageReader, configuration: RealtimeStoreConfiguration, catalogs: CatalogCache,
         hub: RealtimeHub, nodes: NodeCache
@@ -43,6 +45,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         let (version, generations) = try StoreVersion.readRow(storage)
         catalog = try RealtimeCatalog.read(storage, generation: generations[RealtimeRows.self] ?? 0)
         durable = catalog
+        damagedNamespaces = catalog.damaged.mapValues(\.reason)
         recent = RecentRows(floor: version)
         background.begin(with: catalog)
     }
@@ -51,9 +54,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     /// What is kept of a namespace; nil for a new one.
     ///
-    /// - Throws: `unknownNamespace` if it doesn't exist, and isn't created by its first use.
+    /// - Throws: `unknownNamespace` if it doesn't exist, and isn't created by its first use; `damaged` if it can't be
+    ///   read.
     func record(of namespace: String) throws(RealtimeFailure) -> NamespaceRecord? {
-        if let record = catalog.namespaces[namespace] { return record }
+        if let record = try catalog.record(of: namespace) { return record }
         guard configuration.createsNamespaces else { throw .unknownNamespace(namespace) }
         return nil
     }
@@ -62,8 +66,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     func indexes(of namespace: String) -> [RealtimeIndex] { catalog.namespaces[namespace]?.indexes ?? [] }
 
-    /// Changes what is kept of a namespace, which is created if it doesn't exist. The batch stores it at its end.
+    /// Changes what is kept of a namespace, which is created if it doesn't exist. The batch stores it at its end. A
+    /// damaged one stays as it is.
     func update(_ namespace: String, _ change: (inout NamespaceRecord, _ makeTree: () -> UInt32) -> Void) {
+        guard catalog.damaged[namespace] == nil else { return }
         var record = catalog.namespaces[namespace] ?? NamespaceRecord(layout: TreeLayout(tree: catalog.makeTree()))
         change(&record) { catalog.makeTree() }
         guard catalog.namespaces[namespace] != record else { return }

@@ -16,7 +16,7 @@ package final class RealtimeStore: Sendable {
 
     /// Adds the database to a pipeline that hasn't started.
     ///
-    /// - Throws: `StorageError`, or `DecodingFailure` if the stored namespaces are damaged.
+    /// - Throws: `StorageError`, or `DecodingFailure` if damage concerns more than one namespace.
     package init(
         on pipeline: CommitPipeline, configuration: RealtimeStoreConfiguration = RealtimeStoreConfiguration()
     ) throws {
@@ -126,7 +126,7 @@ package final class RealtimeStore: Sendable {
     ///
     /// - Throws: `unknownNamespace`, or if the namespaces can't be read.
     package func snapshot(of namespace: String, in snapshot: Snapshot) throws -> RealtimeSnapshot {
-        let record = try catalogs.catalog(of: snapshot).namespaces[namespace]
+        let record = try catalogs.catalog(of: snapshot).record(of: namespace)
         guard record != nil || configuration.createsNamespaces else {
             throw RealtimeFailure.unknownNamespace(namespace)
         }

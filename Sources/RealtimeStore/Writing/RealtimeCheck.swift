@@ -67,7 +67,7 @@ struct EarlyCheckJob: SnapshotJob {
 
     private func decide(on snapshot: Snapshot) throws -> EarlyDecision? {
         let generation = request.checkGeneration()
-        let record = try catalogs.catalog(of: snapshot).namespaces[request.namespace]
+        let record = try catalogs.catalog(of: snapshot).record(of: request.namespace)
         let notes = ReadNotes()
         let base = TreeRows(storage: snapshot.storage, layout: record?.layout ?? TreeLayout(tree: 0))
         let plan = WritePlan(

@@ -84,4 +84,21 @@ import Testing
             #expect(try await host.users.read { try $0.userCount() } == Self.count - 1)
         }
     }
+
+    /// Each is an error of its own, and all others are deleted and imported.
+    @Test func usersWhoCannotBeReadAreErrorsOfTheirOwn() async throws {
+        try await SignInHost.serving { host in
+            try await insert(3, in: host.users)
+            try host.pipeline.engine.write { try $0.put(.users, UserKeys.user("u1"), [255]) }
+            let deleted = try await host.admin("batchDelete", #"{"localIds":\#(names(3)),"force":true}"#)
+            let errors = try deleted.body["errors"]?.elements() ?? []
+            #expect(try errors.map { try $0["localId"]?.string() } == ["u1"])
+            #expect(try await host.users.read { try $0.userCount() } == 1)
+            let users = (0..<3).map { #"{"localId":"u\#($0)"}"# }.joined(separator: ",")
+            let imported = try await host.admin("batchCreate", #"{"users":[\#(users)],"allowOverwrite":true}"#)
+            let problems = try imported.body["error"]?.elements() ?? []
+            #expect(try problems.map { try $0["index"]?.integer() } == [1])
+            #expect(try await host.users.read { try $0.userCount() } == 3)
+        }
+    }
 }

@@ -54,6 +54,8 @@ extension IdentityToolkit {
         ]
     }
 
+    private static let damaged: JSONValue = "INTERNAL : The stored user can't be read, the store is damaged."
+
     // MARK: Deleting
 
     /// Deletes users, some at a time. If it fails, those before are deleted, and asking again goes on.
@@ -67,7 +69,13 @@ extension IdentityToolkit {
             let refused = try await users.commit(in: call.context) { transaction in
                 try part.indices.compactMap { index -> JSONValue? in
                     let uid = part[index]
-                    guard let user = try transaction.user(uid) else { return nil }
+                    let found: UserRecord?
+                    do { found = try transaction.user(uid) } catch is DecodingFailure {
+                        return [
+                            "index": .integer(Int64(index)), "localId": .string(uid), "message": Self.damaged,
+                        ]
+                    }
+                    guard let user = found else { return nil }
                     if user.isDisabled || isForced {
                         try transaction.delete(uid)
                         return nil
@@ -115,6 +123,9 @@ extension IdentityToolkit {
                         return nil
                     } catch let problem as ImportProblem {
                         return ["index": .integer(Int64(index)), "message": .string(problem.message)]
+                    } catch is DecodingFailure {
+                        // The one that it would replace is read before anything is changed.
+                        return ["index": .integer(Int64(index)), "message": Self.damaged]
                     }
                 }
             }

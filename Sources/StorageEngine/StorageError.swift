@@ -19,4 +19,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String { message }
+
+    /// Whether a read that fails with it says nothing about others: its rows are damaged, or can't be read at the
+    /// moment.
+    package var isOfRows: Bool { kind == .damaged || kind == .unavailable }
 }

@@ -80,6 +80,62 @@ struct DamagedRemainsTests {
         _ = try await store.commit([Write(path: try DocumentPath("a/good"), operation: .set([:]))])
         await store.shutdown()
     }
+
+    /// They have a page on a bad sector, for instance.
+    @Test(.endsHangs) func rowsThatCannotBeReadForTheMomentFailNoOtherCommit() async throws {
+        let damage = Mutex<[String]>([])
+        var commits = CommitConfiguration()
+        commits.onDamage = { work, error in damage.withLock { $0.append("\(work): \(error)") } }
+        let store = try DocumentStore(
+            engine: UnreadDocument(), now: ManualClock().timestamp, commits: commits)
+        let (answers, answered) = AsyncStream.makeStream(of: StatusCode?.self)
+        for id in ["good", "bad", "better"] {
+            let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
+            store.submit([write]) { answer in
+                if case .failure(let error) = answer { answered.yield(error.code) } else { answered.yield(nil) }
+            }
+        }
+        // They share a batch.
+        try store.start()
+        var codes: [StatusCode?] = []
+        for await code in answers {
+            codes.append(code)
+            if codes.count == 3 { break }
+        }
+        #expect(codes == [nil, .unavailable, nil])
+        #expect(damage.withLock { $0 } == ["commits that need rows which can't be read: the disk can't be read"])
+        await store.shutdown()
+    }
+}
+
+/// A memory engine whose writer can't read a document.
+private final class UnreadDocument: StorageEngine {
+    private let inner = MemoryEngine()
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0)) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+
+        var inner: any StorageReader { writer }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+            if table == .documents, key == DocumentKeys.key(of: try DocumentPath("a/bad")) {
+                throw StorageError(.unavailable, "the disk can't be read")
+            }
+            return try writer.get(table, key)
+        }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
+    }
 }
 
 /// A memory engine that can't store a document, because its page is damaged.

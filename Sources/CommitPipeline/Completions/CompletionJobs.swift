@@ -32,8 +32,7 @@ private struct BeginWork: CommitJob {
         let answer: ClaimAnswer
         do {
             answer = try earlier(in: batch)
-        } catch let error as StorageError where error.kind != .damaged {
-            // SQLite may have rolled back the whole batch.
+        } catch let error as StorageError where !error.isOfRows {
             throw error
         } catch {
             return fail(DocumentError(from: error))

@@ -68,6 +68,9 @@ package final class CommitBatch {
     /// - Parameter work: what doesn't go on, for the log.
     package func report(_ damage: StorageError, _ work: String) { outbox.damage.note(damage, work) }
 
+    /// Reports that a commit is refused because rows can't be read at the moment.
+    package func reportUnread(_ error: StorageError) { report(error, "commits that need rows which can't be read") }
+
     /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }
 
@@ -82,10 +85,11 @@ package final class CommitBatch {
             outcome = try apply(commit)
         } catch let failure as BatchFailure {
             throw failure.underlying
-        } catch let error as StorageError where error.kind != .damaged {
-            // SQLite may have rolled back the whole batch.
+        } catch let error as StorageError where !error.isOfRows {
             throw error
         } catch {
+            // If SQLite has rolled the batch back for it, nothing is kept.
+            if let unread = error as? StorageError, unread.kind == .unavailable { reportUnread(unread) }
             outcome = .refused(DocumentError(from: error))
         }
         for part in commit.parts { part.end(outcome) }

@@ -87,7 +87,7 @@ final class TransactionTurns {
                 _ = try? table.end(id, owner: waiter.begin.context.owner, at: parts.elapsed())
             }
             waiter.begin.fail(DocumentError(from: error))
-            if let error = error as? StorageError, error.kind != .damaged { throw error }
+            if let error = error as? StorageError, !error.isOfRows { throw error }
         }
     }
 

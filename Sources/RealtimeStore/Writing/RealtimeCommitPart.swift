@@ -34,7 +34,7 @@ package final class RealtimeCommitPart: CommitPart {
             let triggers: RealtimeTriggers? =
                 commit.context.firesEvents ? routes.triggers(of: RealtimeRows.self) : nil
             plan = try decide(version: version, triggers, in: batch)
-        } catch let error as StorageError where error.kind != .damaged {
+        } catch let error as StorageError where !error.isOfRows {
             throw error
         } catch is DecisionTooCostly {
             isUndecided = true
@@ -44,6 +44,7 @@ package final class RealtimeCommitPart: CommitPart {
             self.failure = failure
             throw failure.documentError
         } catch {
+            if let unread = error as? StorageError, unread.kind == .unavailable { batch.reportUnread(unread) }
             let failure = RealtimeFailure(from: error)
             self.failure = failure
             throw failure.documentError

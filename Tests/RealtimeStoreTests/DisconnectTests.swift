@@ -227,6 +227,21 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    @Test func aSessionWhoseRowTheEngineFindsDamagedStillEnds() async throws {
+        let engine = DamagedRegistrations()
+        let refusals = Mutex<[StorageError?]>([])
+        var commits = CommitConfiguration()
+        commits.onRefusal = { error in refusals.withLock { $0.append(error) } }
+        let fixture = try RealtimeFixture(on: engine, commits: commits)
+        try await register(fixture, "a", "1")
+        try await register(fixture, "b", "2")
+        engine.isSessionDamaged.withLock { $0 = true }
+        #expect(try await run(fixture) == [nil, nil])
+        #expect(try await fixture.json() == #"{"a":1,"b":2}"#)
+        #expect(refusals.withLock { $0 } == [])
+        try await fixture.close()
+    }
+
     /// Commits of others may be in the same batch.
     @Test func registrationsThatCannotBeReadFailNoBatch() async throws {
         let engine = DamagedRegistrations()
@@ -254,15 +269,21 @@ struct DisconnectTests {
     }
 }
 
-/// A memory engine whose writer finds registrations damaged, and what follows the first session.
+/// A memory engine whose writer finds registrations damaged and what follows the first session, or sessions alone.
 private final class DamagedRegistrations: StorageEngine {
     private let inner = MemoryEngine()
     let isDamaged = Mutex(false)
+    let isSessionDamaged = Mutex(false)
 
     func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
 
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        try inner.write { try body(Writer(writer: $0, isDamaged: isDamaged.withLock { $0 })) }
+        try inner.write {
+            try body(
+                Writer(
+                    writer: $0, isDamaged: isDamaged.withLock { $0 },
+                    isSessionDamaged: isSessionDamaged.withLock { $0 }))
+        }
     }
 
     func close() throws {}
@@ -270,8 +291,16 @@ private final class DamagedRegistrations: StorageEngine {
     private struct Writer: StorageWriter, ForwardingReader {
         let writer: any StorageWriter
         let isDamaged: Bool
+        let isSessionDamaged: Bool
 
         var inner: any StorageReader { writer }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+            if isSessionDamaged, table == .tree, key.first == RowKind.session.rawValue {
+                throw StorageError(.damaged, "the page can't be read")
+            }
+            return try writer.get(table, key)
+        }
 
         private func check(_ kind: RowKind, _ table: StorageTable, _ range: KeyRange) throws {
             guard isDamaged, table == .tree, range.lower.first == kind.rawValue else { return }

@@ -67,8 +67,10 @@ struct DisconnectRows {
 
     fileprivate func session(_ session: String, in namespace: String) throws -> DisconnectSessionRow {
         let key = RowKind.session.key(namespace, session)
-        guard let stored = try storage.get(.tree, key) else { return DisconnectSessionRow() }
-        if let row = try? DisconnectSessionRow(stored: stored, at: key) { return row }
+        do {
+            guard let stored = try storage.get(.tree, key) else { return DisconnectSessionRow() }
+            if let row = try? DisconnectSessionRow(stored: stored, at: key) { return row }
+        } catch let error as StorageError where error.kind == .damaged {}
         // Damaged, which the check reports. A failure here would be that of all commits of the batch.
         var row = DisconnectSessionRow()
         try storage.scan(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)), reverse: false) {

@@ -270,7 +270,7 @@ import TextFormats
             #expect(try await admin(path + "?oauthIdpConfigId=oidc.a", .post, config).status == 200)
             #expect(try await admin(path, .get).body["oauthIdpConfigs"]?.elements().count == 2)
         }
-        let line = "the config of a provider can't be read; delete it and create it anew provider=oidc.a"
+        let line = "the config of a provider can't be read; delete it and create it again provider=oidc.a"
         #expect(log.all.filter { $0 == line }.count == 1)
     }
 }

@@ -361,7 +361,11 @@ import Testing
         try engine.write { try $0.put(.users, UserKeys.user("bob"), [255]) }
         var (visited, damaged) = ([String](), [String]())
         try engine.makeReadSession().read { storage in
-            try UserSnapshot(storage).eachUser { visited.append($0.uid) } damaged: { uid, _ in damaged.append(uid) }
+            try UserSnapshot(storage).eachUser {
+                visited.append($0.uid)
+            } damaged: { uid, _ in
+                damaged.append(uid)
+            }
         }
         #expect(visited == ["ada", "eve"])
         #expect(damaged == ["bob"])

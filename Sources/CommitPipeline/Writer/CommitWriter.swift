@@ -114,7 +114,8 @@ final class CommitWriter: @unchecked Sendable {
         let outbox = pipeline.outbox
         return CommitBatch(
             OutboxBatch(storage, versions: versions, queues: queues, leases: outbox.leases, damage: damage),
-            history: history, maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes }, now: pipeline.now,
+            history: history, maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes },
+            now: pipeline.now,
             hasWaitingJobs: { [jobs] in !jobs.isEmpty })
     }
 
@@ -187,7 +188,9 @@ final class CommitWriter: @unchecked Sendable {
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
         let now = pipeline.now()
-        let areMoreAnswers = try removing("expired answers") { try answers.run(in: batch.writer, at: now, atMost: 2000) }
+        let areMoreAnswers = try removing("expired answers") {
+            try answers.run(in: batch.writer, at: now, atMost: 2000)
+        }
         let areMoreNames = try removing("names of ended tasks") {
             try taskNames.run(in: batch.writer, at: now, atMost: 500)
         }

@@ -294,7 +294,7 @@ package final class IdentityProviders: Sendable {
 
     func delete(_ id: String) async throws -> JSONObject {
         try await users.commit { transaction in
-            // One that can't be read can be deleted, and created anew.
+            // One that can't be read can be deleted, and created again.
             let exists = try transaction.setting(Self.settingPrefix + id) != nil
             try require(exists, "CONFIGURATION_NOT_FOUND")
             transaction.set(Self.settingPrefix + id, to: nil)
@@ -314,7 +314,7 @@ package final class IdentityProviders: Sendable {
             let config = Self.decoded(id, value)
             if config == nil {
                 logger.error(
-                    "the config of a provider can't be read; delete it and create it anew",
+                    "the config of a provider can't be read; delete it and create it again",
                     metadata: ["provider": "\(id)"])
             }
             return config

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 import TextFormats
 @testable import TokenVerification
+import UserStore
 
 /// Sign-in by identity providers whose assertions are verified.
 @Suite struct ProviderTests {

@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import StrictJSON
 import TestSupport

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 @testable import RealtimeAPI
 import RealtimeModel
+import RealtimeTesting
 import Sharing
 import StrictJSON
 import Synchronization

@@ -85,7 +85,7 @@ extension JSONNode {
         for member in try members() {
             guard member.key == "upTo" else { throw member.unknown }
             let value = try member.value.integer()
-            guard value > 0 else { throw member.value.problem("upTo must be positive") }
+            guard value >= 0 else { throw member.value.problem("upTo must not be negative") }
             limit = Int(value)
         }
         return limit

@@ -15,6 +15,8 @@ final class CallableExchange: Exchange, InvocationClient {
     private unowned let connection: GatewayHandler
     private var invocation: Invocation?
     private var hasLeft = false
+    /// Of what is read beside the loop.
+    private var reading: OperationCancellation?
     private let stream: EventStream?
 
     private var function: ServedFunction { request.match.function }
@@ -45,15 +47,25 @@ final class CallableExchange: Exchange, InvocationClient {
         guard idempotencyKey.utf8.count <= 256 else {
             return refuseBody("its Idempotency-Key is longer than 256 bytes")
         }
-        read(request.body, beyond: Self.largeBody) { body in
-            Result { () throws(EnvelopeScanner.Failure) in try EnvelopeScanner.data(in: body) }
-        } completion: { [self] result in
-            switch result {
-            case .failure(let failure): refuseBody(failure.description)
-            case .success(let data):
-                TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
-                    admit(data, result)
-                }
+        let body = request.body
+        guard body.readableBytes > Self.largeBody else { return found(Self.data(in: body)) }
+        readBesideLoop {
+            Self.data(in: body)
+        } completion: { [self] in
+            found($0)
+        }
+    }
+
+    private static func data(in body: ByteBuffer) -> Result<ByteBuffer, EnvelopeScanner.Failure> {
+        Result { () throws(EnvelopeScanner.Failure) in try EnvelopeScanner.data(in: body) }
+    }
+
+    private func found(_ data: Result<ByteBuffer, EnvelopeScanner.Failure>) {
+        switch data {
+        case .failure(let failure): refuseBody(failure.description)
+        case .success(let data):
+            TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
+                admit(data, result)
             }
         }
     }
@@ -68,27 +80,28 @@ final class CallableExchange: Exchange, InvocationClient {
     /// The keys of larger data are sorted beside the loop.
     private static let largeKeyedData = 16 * 1024
 
-    /// Reads a body: at once, or beside the loop if it is large.
+    /// Reads what is large, unless the client has left before its turn.
     ///
     /// - Parameter completion: called on the loop, unless the client has left.
-    private func read<Found: Sendable>(
-        _ body: ByteBuffer, beyond limit: Int, _ find: @escaping @Sendable (ByteBuffer) -> Found,
-        completion: @escaping (Found) -> Void
+    private func readBesideLoop<Found: Sendable>(
+        _ find: @escaping @Sendable () -> Found, completion: @escaping (Found) -> Void
     ) {
-        guard body.readableBytes > limit else { return completion(find(body)) }
+        let cancellation = OperationCancellation()
+        reading = cancellation
         let box = NIOLoopBound((self, completion), eventLoop: loop.eventLoop)
         let address = request.address.map { UInt64(truncatingIfNeeded: $0.holder.hashValue) } ?? 0
         loop.longWork(address) { [eventLoop = loop.eventLoop] in
-            let found = find(body)
+            let found = cancellation.isCancelled ? nil : find()
             eventLoop.execute {
                 let (exchange, completion) = box.value
-                if !exchange.hasLeft { completion(found) }
+                if let found, !exchange.hasLeft { completion(found) }
             }
         }
     }
 
     func clientLeft() {
         hasLeft = true
+        reading?.cancel()
         stream?.stop()
         invocation?.clientLeft()
     }
@@ -160,11 +173,11 @@ final class CallableExchange: Exchange, InvocationClient {
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
         isConsumed: Bool
     ) {
-        guard hasKey, data.readableBytes > Self.largeKeyedData else {
+        guard data.readableBytes > Self.largeKeyedData, hasKey else {
             return submit(data, nil, auth, app, isConsumed: isConsumed)
         }
-        read(data, beyond: Self.largeKeyedData) {
-            CompletionKey.fingerprint(of: $0)
+        readBesideLoop {
+            CompletionKey.fingerprint(of: data)
         } completion: { [self] fingerprint in
             submit(data, fingerprint, auth, app, isConsumed: isConsumed)
         }

@@ -34,8 +34,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
 
     @Test(arguments: [
         ("[]", "0 aggregations; the maximum number of aggregations is 5"),
-        (#"[{"count":{"upTo":-1}}]"#, "upTo must be positive"),
-        (#"[{"count":{"upTo":"0"}}]"#, "upTo must be positive"),
+        (#"[{"count":{"upTo":-1}}]"#, "upTo must not be negative"),
         (#"[{"count":{},"alias":"a"},{"count":{},"alias":"a"}]"#, #"two aggregations have the alias "a""#),
         (#"[{"count":{},"alias":"__a__"}]"#, "reserved form"),
         (#"[{"sum":{"field":{"fieldPath":"__name__"}}}]"#, "__name__ is not a number"),

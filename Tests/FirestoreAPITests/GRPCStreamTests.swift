@@ -157,19 +157,11 @@ import Testing
     @Test(.endsHangs) func theWritesBeforeOneThatIsTooLargeAreDone() async throws {
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
         try store.start()
-        let calls = Call.calls(of: store, MemoryBudget(total: 8 << 20))
-        let channel = NIOAsyncTestingChannel()
-        try await channel.testingEventLoop.submit {
-            let output = StreamOutput(nil)
-            try channel.pipeline.syncOperations.addHandlers(
-                [output, GRPCCallHandler(calls, peer: nil, output) { _ in }])
-        }.get()
-        try await channel.writeInbound(Payload.headers(.init(headers: Call.headers("Write"))))
-        let database = "projects/demo/databases/(default)"
-        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = database })
+        let channel = try await channel("Write", Call.calls(of: store, MemoryBudget(total: 8 << 20)))
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = Self.database })
         input.writeFramed(
             FSWriteRequest.with { request in
-                request.writes = [FSWrite.with { $0.update.name = database + "/documents/c/a" }]
+                request.writes = [FSWrite.with { $0.update.name = Self.database + "/documents/c/a" }]
             })
         input.writeInteger(UInt8(0))
         input.writeInteger(UInt32(12 << 20))
@@ -184,6 +176,83 @@ import Testing
         #expect(sent.contains("status 3"))
         _ = try? await channel.finish(acceptAlreadyClosed: true)
         await store.shutdown()
+    }
+
+    /// Such a client sends what waits again, on its next stream.
+    @Test(.endsHangs) func whatWaitsIsNotWrittenOnceTheClientHasLeft() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let bodies = MemoryBudget(total: 8 << 20)
+        let channel = try await channel("Write", Call.calls(of: store, bodies))
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = Self.database })
+        for name in ["a", "b"] {
+            input.writeFramed(
+                FSWriteRequest.with { request in
+                    request.writes = [FSWrite.with { $0.update.name = Self.database + "/documents/c/" + name }]
+                })
+        }
+        input.writeInteger(UInt8(0))
+        input.writeInteger(UInt32(12 << 20))
+        try await channel.writeInbound(data(input))
+        #expect(bodies.figures.used > 0)
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        try store.start()
+        while bodies.figures.used > 0 { await Task.yield() }
+        let service = StoreDocumentService(store, database: DatabaseID(project: "demo"), rules: ClientRules(.open))
+        #expect(try await service.get([try DocumentPath("c/b")], .strong, as: .admin).documents.first == .some(nil))
+        await store.shutdown()
+    }
+
+    @Test(.endsHangs) func aTargetThatIsTooLargeLeavesTheOthers() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        try store.start()
+        let bodies = MemoryBudget(total: 8 << 20)
+        let channel = try await channel("Listen", Call.calls(of: store, bodies))
+        func target(_ id: Int32, _ name: String) -> FSListenRequest {
+            .with { request in
+                request.database = Self.database
+                request.addTarget.targetID = id
+                request.addTarget.documents.documents = [Self.database + "/documents/c/" + name]
+            }
+        }
+        var input = ByteBuffer.framed(target(1, "a"))
+        input.writeFramed(target(2, String(repeating: "x", count: 1 << 20)))
+        input.writeFramed(target(3, "b"))
+        try await channel.writeInbound(data(input))
+        var changes: [FSTargetChange] = []
+        var reader = GRPCMessageReader(maxBytes: 1 << 20)
+        while ![1, 3].allSatisfy({ id in
+            changes.contains { $0.targetChangeType == .current && $0.targetIds == [id] }
+        }) {
+            await channel.testingEventLoop.run()
+            while let payload = try await channel.readOutbound(as: Payload.self) {
+                guard case .data(let data) = payload, case .byteBuffer(let bytes) = data.data else { continue }
+                reader.append(bytes)
+                while let message = try reader.next() {
+                    let response = try FSListenResponse(serializedBytes: Array(message.readableBytesView))
+                    changes.append(response.targetChange)
+                }
+            }
+        }
+        let removed = changes.filter { $0.targetChangeType == .remove }
+        #expect(removed.map(\.targetIds) == [[2]])
+        #expect(removed.first?.cause.code == 3)
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        while bodies.figures.used > 0 { await Task.yield() }
+        await store.shutdown()
+    }
+
+    private static let database = "projects/demo/databases/(default)"
+
+    /// A stream that has begun.
+    private func channel(_ path: String, _ calls: FirestoreCalls) async throws -> NIOAsyncTestingChannel {
+        let channel = NIOAsyncTestingChannel()
+        try await channel.testingEventLoop.submit {
+            let output = StreamOutput(nil)
+            try channel.pipeline.syncOperations.addHandlers(
+                [output, GRPCCallHandler(calls, peer: nil, output) { _ in }])
+        }.get()
+        try await channel.writeInbound(Payload.headers(.init(headers: Call.headers(path))))
+        return channel
     }
 
     @Test(arguments: [false, true]) func aRequestThatIsNotEndedIsLetGo(hasMessage: Bool) throws {

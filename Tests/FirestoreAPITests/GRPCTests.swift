@@ -69,7 +69,7 @@ import Testing
     @Test func soManyWritesWait() throws {
         var limits = ClientLimits.Write()
         (limits.waiting, limits.waitingBytes) = (2, 100_000)
-        let waiting = WaitingWrites(limits)
+        let waiting = WaitingMessages(limits)
         // One that is larger than the bound can be handled alone.
         try waiting.add(200_000)
         #expect(throws: DocumentError(.resourceExhausted, "more than 2 writes or 97 KiB wait for their answers")) {
@@ -84,7 +84,7 @@ import Testing
     @Test func waitingWritesCountAsTheirClientsMemory() throws {
         let budget = MemoryBudget(total: 8000)
         do {
-            let waiting = WaitingWrites(ClientLimits.Write(), memory: budget, address: 1, identify: { nil })
+            let waiting = WaitingMessages(ClientLimits.Write(), memory: budget, address: 1, identify: { nil })
             try waiting.add(3000)
             #expect(throws: DocumentError.self) { try waiting.add(3000) }
             waiting.remove(3000)

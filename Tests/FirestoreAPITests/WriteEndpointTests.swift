@@ -48,7 +48,7 @@ import Testing
         let service = StoreDocumentService(store, database: database, rules: ClientRules(.open))
         let endpoint = WriteEndpoint(
             WriteStream(service, as: Requester(.admin)), StreamJSON(database: database), limits: limits,
-            waiting: WaitingWrites(limits), call: ClientCall(address: nil), onNews: { continuation.yield() })
+            waiting: WaitingMessages(limits), call: ClientCall(address: nil), onNews: { continuation.yield() })
         endpoint.receive(Array(#"{"database":"\#(database.resourceName)"}"#.utf8))
         let write =
             #"{"writes":[{"update":{"name":"\#(database.documentsRoot)/c/a"},"updateMask":{"fieldPaths":[]},"#

@@ -366,8 +366,11 @@ import Testing
         let rules = InMemoryRules(
             mayRead: { _, _, _ in true },
             mayWrite: { _, _, _, _ in
-                // The body was read. From now on other long work comes first.
-                longWork.withLock { $0 }?.add(of: 7) { gate.wait() }
+                // The body was read. From now on other long work comes first, once.
+                longWork.withLock { work in
+                    defer { work = nil }
+                    return work
+                }?.add(of: 7) { gate.wait() }
                 return true
             }, isIndexed: { _, _ in true })
         try await TestPort.run(rules: rules, { parts in longWork.withLock { $0 = parts.longWork } }) { port in

@@ -26,12 +26,13 @@ struct TurnQueue: Sendable {
     private var members: [TransactionID: Member] = [:]
     /// The members that wait for a key, in the order of arrival.
     private var queues: [TurnKey: [TransactionID]] = [:]
+    private var holders: [TurnKey: TransactionID] = [:]
     private var arrivals: UInt64 = 0
 
     var isEmpty: Bool { members.isEmpty }
 
     /// The member that has its turn on a key; nil if none has.
-    func holder(of key: TurnKey) -> TransactionID? { queues[key]?.first { members[$0]?.holds ?? false } }
+    func holder(of key: TurnKey) -> TransactionID? { holders[key] }
 
     /// A transaction requests its turn.
     mutating func join(_ id: TransactionID, keys: Set<TurnKey>) -> [Action] {
@@ -66,14 +67,14 @@ struct TurnQueue: Sendable {
         var actions: [Action] = []
         for (id, member) in waiting where member.keys.allSatisfy({ isNext(id, on: $0) }) {
             members[id]?.holds = true
+            for key in member.keys { holders[key] = id }
             actions.append(.grant(id))
         }
         return actions
     }
 
     private func isNext(_ id: TransactionID, on key: TurnKey) -> Bool {
-        guard let queue = queues[key], queue.first == id else { return false }
-        return !queue.contains { $0 != id && members[$0]?.holds ?? false }
+        queues[key]?.first == id && holders[key] == nil
     }
 
     private mutating func insert(_ id: TransactionID, _ member: Member) {
@@ -88,7 +89,9 @@ struct TurnQueue: Sendable {
     private mutating func remove(_ id: TransactionID) {
         guard let member = members.removeValue(forKey: id) else { return }
         for key in member.keys {
-            queues[key]?.removeAll { $0 == id }
+            if holders[key] == id { holders[key] = nil }
+            // Who leaves is mostly the first.
+            if let place = queues[key]?.firstIndex(of: id) { queues[key]?.remove(at: place) }
             if queues[key]?.isEmpty ?? false { queues[key] = nil }
         }
     }

@@ -16,6 +16,8 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     private enum State {
         case waitingForHeaders
         case receiving(any GRPCMethod)
+        /// No more is read; the method ends the call once what it has is done.
+        case ending(any GRPCMethod)
         /// The call is answered, or its client has left.
         case ended
     }
@@ -94,7 +96,9 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                     // Not RESOURCE_EXHAUSTED, after which SDKs send a write again and again, and no other behind it.
                     let error = DocumentError.invalidArgument(
                         "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit")
-                    if method.refuse(error) { stopReading() } else { fail(error) }
+                    guard method.refuse(error) else { return fail(error) }
+                    stopReading()
+                    state = .ending(method)
                 }
             }
             watchTransfer(context)
@@ -190,9 +194,16 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func fail(_ error: DocumentError) {
-        if case .receiving(let method) = state { method.cancel() }
+        cancel()
         stopReading()
         answer?.end(error, closes: true)
+    }
+
+    private func cancel() {
+        switch state {
+        case .receiving(let method), .ending(let method): method.cancel()
+        case .waitingForHeaders, .ended: break
+        }
     }
 
     private func stopReading() {
@@ -209,7 +220,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         held?.release()
         if isCounted { service.open.remove(of: address) }
         isCounted = false
-        if case .receiving(let method) = state { method.cancel() }
+        cancel()
         state = .ended
         context.fireChannelInactive()
     }

@@ -12,15 +12,19 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// Bytes of messages that may wait until those before are handled, which begins once the client's token is verified:
     /// a client that connects again sends all of its targets at once.
     private static let maxWaitingBytes = 4 << 20
+    private static let maxWaiting = 10_000
     /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
     /// busy with refusals.
     private static let refusalPause = Duration.milliseconds(100)
 
     /// What the client has sent.
-    private enum Input {
+    private enum Input: Sendable {
         case message(ByteBuffer)
         /// A target that is refused before its message is decoded.
         case refused(ListenTargetRequest)
+
+        /// An empty message takes memory, too.
+        var size: Int { if case .message(let message) = self { 128 + message.readableBytes } else { 128 } }
     }
 
     private let call: GRPCCall
@@ -31,10 +35,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// whose. For the one that pumps.
     private let pending: Mutex<(messages: [ListenResponse], held: Int, holder: MemoryBudget.Holder)>
     private let loop: any EventLoop
-    private let stranger: MemoryBudget.Holder
+    private let waiting: WaitingMessages
     private let messages: AsyncStream<Input>.Continuation
-    /// The bytes of the messages that wait.
-    private let waiting = Mutex(0)
     private let isOver = OperationCancellation()
     // Used on the event loop only.
     private var isEnded = false
@@ -44,18 +46,22 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         self.call = call
         self.calls = calls
         loop = call.answer.eventLoop
-        stranger = .stranger(call.call.address ?? 0)
-        pending = Mutex(([], 0, stranger))
+        let address = call.call.address ?? 0
+        pending = Mutex(([], 0, .stranger(address)))
+        waiting = WaitingMessages(
+            "messages of Listen", maxCount: Self.maxWaiting, maxBytes: Self.maxWaitingBytes, memory: calls.bodies,
+            address: address
+        ) { calls.principals.holder(call.authorization) }
         let (input, messages) = AsyncStream.makeStream(of: Input.self)
         self.messages = messages
-        let isOver = isOver
+        let (waiting, isOver) = (waiting, isOver)
         Task { [weak self] in
             do throws(DocumentError) {
                 let requester = try await calls.requester(call)
                 guard let stream = self?.begin(as: requester) else { return }
                 // Not on the loop: a message may have very many documents, and the stream may be in use.
                 for await next in input {
-                    self?.remove(next)
+                    waiting.remove(next.size)
                     guard !isOver.isCancelled else { return }
                     switch next {
                     case .message(let message):
@@ -110,37 +116,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     }
 
     private func receive(_ input: Input) {
-        let bytes = Self.bytes(of: input)
-        let isTaken = waiting.withLock { waiting in
-            guard waiting + bytes <= Self.maxWaitingBytes, calls.bodies?.take(bytes, for: stranger) ?? true else {
-                return false
-            }
-            waiting += bytes
-            return true
-        }
-        guard isTaken else { return fail(DocumentError(.resourceExhausted, "too many messages of Listen wait")) }
+        do throws(DocumentError) { try waiting.add(input.size) } catch { return fail(error) }
         messages.yield(input)
-    }
-
-    /// An empty message takes memory, too.
-    private static func bytes(of input: Input) -> Int {
-        if case .message(let message) = input { 128 + message.readableBytes } else { 128 }
-    }
-
-    /// A message waits no more.
-    private func remove(_ input: Input) {
-        waiting.withLock { waiting in
-            let bytes = min(Self.bytes(of: input), waiting)
-            calls.bodies?.release(bytes, of: stranger)
-            waiting -= bytes
-        }
-    }
-
-    private func removeAll() {
-        waiting.withLock { waiting in
-            calls.bodies?.release(waiting, of: stranger)
-            waiting = 0
-        }
     }
 
     func finish() {
@@ -202,14 +179,12 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         let (held, holder) = pending.withLock { ($0.held, $0.holder) }
         calls.answers?.release(held, of: holder)
         messages.finish()
-        removeAll()
     }
 
     private func close() {
         isEnded = true
         isOver.cancel()
         messages.finish()
-        removeAll()
         expiry?.cancel()
         calls.revocable.remove(self)
         closeStream()

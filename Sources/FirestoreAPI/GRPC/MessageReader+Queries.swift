@@ -116,7 +116,9 @@ extension MessageReader {
         for part in message.aggregations {
             switch part.operator {
             case .count(let count)?:
-                guard !count.hasUpTo || count.upTo.value > 0 else { throw .invalidArgument("up_to must be positive") }
+                guard !count.hasUpTo || count.upTo.value >= 0 else {
+                    throw .invalidArgument("up_to must not be negative")
+                }
                 fields.append(.count(upTo: count.hasUpTo ? Int(clamping: count.upTo.value) : nil))
             case .sum(let sum)?: fields.append(.sum(try Self.fieldPath(sum.field.fieldPath)))
             case .avg(let average)?: fields.append(.average(try Self.fieldPath(average.field.fieldPath)))

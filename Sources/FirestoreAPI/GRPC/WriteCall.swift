@@ -11,7 +11,7 @@ final class WriteCall: GRPCMethod {
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
-    private let waiting: WaitingWrites
+    private let waiting: WaitingMessages
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
@@ -19,7 +19,7 @@ final class WriteCall: GRPCMethod {
         self.call = call
         self.calls = calls
         let stranger = MemoryBudget.Holder.stranger(call.call.address ?? 0)
-        waiting = WaitingWrites(
+        waiting = WaitingMessages(
             calls.limits.clients.write, memory: calls.bodies, address: call.call.address ?? 0
         ) { calls.principals.holder(call.authorization) }
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)

@@ -1,6 +1,5 @@
 import DocumentModel
 import Sharing
-import Synchronization
 
 /// A message of a Write client, whatever the wire.
 struct WriteStreamRequest: Sendable {
@@ -17,65 +16,6 @@ struct WriteStreamResponse: Sendable {
     var token: [UInt8]
     /// Nil in the first answer and the last.
     var result: CommitResult?
-}
-
-/// What a Write client has sent and is not yet handled: it may send some writes without waiting.
-final class WaitingWrites: Sendable {
-    private struct State {
-        var count = 0
-        var bytes = 0
-        var held: HeldMemory?
-        var refusal: DocumentError?
-    }
-
-    private let limits: ClientLimits.Write
-    private let identify: @Sendable () -> MemoryBudget.Holder?
-    private let state: Mutex<State>
-
-    /// - Parameters:
-    ///   - memory: what all clients' messages may take; nil for no bound.
-    ///   - address: a number that stands for the address of the client.
-    ///   - identify: verifies the client's token; nil if it has none that is valid.
-    init(
-        _ limits: ClientLimits.Write, memory: MemoryBudget? = nil, address: UInt64 = 0,
-        identify: @escaping @Sendable () -> MemoryBudget.Holder? = { .host }
-    ) {
-        self.limits = limits
-        self.identify = identify
-        state = Mutex(State(held: memory.map { HeldMemory($0, address: address) }))
-    }
-
-    deinit { state.withLock { $0.held?.release() } }
-
-    /// Why the stream ends once what waits is done; nil if it goes on. Otherwise a client with more at once than may
-    /// wait would send all of it again, and never get any further.
-    var refusal: DocumentError? { state.withLock { $0.refusal } }
-
-    func refuse(_ error: DocumentError) { state.withLock { $0.refusal = $0.refusal ?? error } }
-
-    /// - Throws: `resourceExhausted` if too much waits.
-    func add(_ size: Int) throws(DocumentError) {
-        try state.withLock { state throws(DocumentError) in
-            guard state.count < limits.waiting, state.count == 0 || state.bytes + size <= limits.waitingBytes else {
-                throw DocumentError(
-                    .resourceExhausted,
-                    "more than \(limits.waiting) writes or \(limits.waitingBytes >> 10) KiB wait for their answers")
-            }
-            guard state.held?.take(size, identify: identify) ?? true else {
-                throw DocumentError(.resourceExhausted, "too many writes wait, of this caller or of all")
-            }
-            state.count += 1
-            state.bytes += size
-        }
-    }
-
-    func remove(_ size: Int) {
-        state.withLock { state in
-            state.count -= 1
-            state.bytes -= size
-            _ = state.held?.adjust(to: state.bytes) { nil }
-        }
-    }
 }
 
 /// The server's side of a Write stream: a handshake, and then one commit after the other, each answered before the next

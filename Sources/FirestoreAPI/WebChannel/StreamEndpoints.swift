@@ -101,13 +101,14 @@ final class WriteEndpoint: StreamEndpoint {
 
     private let json: StreamJSON
     private let limits: ClientLimits.Write
-    private let waiting: WaitingWrites
+    private let waiting: WaitingMessages
     private let state = Mutex(State())
     private let requests: AsyncStream<[UInt8]>.Continuation
     private let onNews: @Sendable () -> Void
 
     init(
-        _ stream: WriteStream, _ json: StreamJSON, limits: ClientLimits.Write, waiting: WaitingWrites, call: ClientCall,
+        _ stream: WriteStream, _ json: StreamJSON, limits: ClientLimits.Write, waiting: WaitingMessages,
+        call: ClientCall,
         onNews: @escaping @Sendable () -> Void
     ) {
         self.json = json

@@ -216,7 +216,7 @@ package final class WebChannelService: Sendable {
             let holder = requester.principal.holder ?? .stranger(call.address ?? 0)
             return WriteEndpoint(
                 WriteStream(service, as: requester, memory: answers, holder: holder), json, limits: limits.write,
-                waiting: WaitingWrites(
+                waiting: WaitingMessages(
                     limits.write, memory: answers, address: call.address ?? 0, identify: { holder }),
                 call: ClientCall(address: call.address), onNews: onNews)
         }

@@ -191,7 +191,7 @@ package struct SignInPort: HTTPResponder {
             logger.error("sign-in request failed", metadata: ["error": "\(error)"])
             known = .internal
         }
-        guard isAdmin || !known.mayPass else { return try json(known.body, status: known.status) }
+        guard !isAdmin, known.mayPass else { return try json(known.body, status: known.status) }
         // When a page is loaded, the web SDK takes any error in JSON for the end of the session, and signs its user
         // out. It takes what isn't JSON for a failure of the network, and asks again later.
         return Response(

@@ -254,14 +254,14 @@ final class DataExchange: EventStreamOwner {
         let reader = RESTWriteReader(
             request, target, name: name, to: database, as: principal, for: connection.client, until: cancellation)
         let content = body.take()
-        let isLarge = content.bytes > RESTWriteReader.smallBody
+        let bytes = content.bytes
         // The memory of a body that isn't in a file is counted until the answer: the nodes of the write have at least as much.
         @Sendable func read() {
             reader.read(content, on: exchange.value.queue) { result in
                 let exchange = exchange.value
                 switch result {
                 case .failure(let refusal): exchange.refuse(refusal)
-                case .success(let write): exchange.commit(write, isLarge, target, name, request, database, principal)
+                case .success(let write): exchange.commit(write, bytes, target, name, request, database, principal)
                 }
             }
         }
@@ -282,7 +282,7 @@ final class DataExchange: EventStreamOwner {
     }
 
     private func commit(
-        _ write: RealtimeWrite, _ isLarge: Bool, _ target: RealtimeTarget, _ name: RealtimeKey?,
+        _ write: RealtimeWrite, _ bytes: Int, _ target: RealtimeTarget, _ name: RealtimeKey?,
         _ request: RESTRequest, _ database: any RealtimeDatabase, _ principal: RealtimePrincipal
     ) {
         guard !hasLeft else { return leaveGate() }
@@ -291,7 +291,7 @@ final class DataExchange: EventStreamOwner {
         options.cancellation = cancellation
         options.wantsChanges = request.printing != .silent && (request.verb == .put || request.verb == .patch)
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let (longWork, client) = (parts.longWork, connection.client)
+        let (longWork, largeWork, client) = (parts.longWork, parts.largeWork, connection.client)
         database.write(write, options, as: principal, for: client) { [queue] result in
             @Sendable func answer() -> Result<WriteAnswer, RealtimeServiceError> {
                 result.map { WriteAnswer($0, target, name, to: request) }
@@ -299,11 +299,16 @@ final class DataExchange: EventStreamOwner {
             @Sendable func finish(_ answer: Result<WriteAnswer, RealtimeServiceError>) {
                 exchange.value.finishWrite(answer, target, request, database, principal)
             }
-            guard isLarge else { return queue.post { finish(answer()) } }
+            guard bytes > RESTWriteReader.smallBody else { return queue.post { finish(answer()) } }
             // What was written is in the answer, which the loop's other connections would wait for.
-            longWork.add(of: client.address) {
+            @Sendable func make() {
                 let written = answer()
                 queue.post { finish(written) }
+            }
+            if bytes > RESTWriteReader.largeBody {
+                largeWork.add(make)
+            } else {
+                longWork.add(of: client.address, make)
             }
         }
     }

@@ -35,6 +35,10 @@ import Testing
         }
     }
 
+    @Test func whoWaitsForJobsGoesOnAfterTheTimeout() {
+        #expect(JobQueue<Int>().take(within: .milliseconds(5)) == [])
+    }
+
     @Test func whatIsNotUrgentWaitsForTheNextJob() {
         for _ in 0..<100 {
             let (queue, taken) = (JobQueue<Int>(), Taken())

@@ -49,13 +49,13 @@ import Testing
     @Test(arguments: [(1, "UNAVAILABLE"), (0, "INVALID_ARGUMENT")])
     func writesBeyondOneRequestAreRefusedOnceThoseBeforeThemAreDone(before: Int, status: String) async throws {
         try await serving { client, database in
-            let opening = try form([#"{"database":"\(database.resourceName)"}"#], from: 0)
+            let opening = try form([#"{"database":"\#(database.resourceName)"}"#], from: 0)
             let opened = try await client.executeRequest(
                 uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [:], body: opening)
             let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
             try #require(parts.count > 4)
             let session = Self.path + "&SID=\(parts[3])"
-            let write = #"{"writes":[{"update":{"name":"\(database.documentsRoot)/c/a","fields":{}}}]}"#
+            let write = #"{"writes":[{"update":{"name":"\#(database.documentsRoot)/c/a","fields":{}}}]}"#
             let large = String(repeating: "x", count: 13_000)
             let answer = try await client.executeRequest(
                 uri: session + "&RID=2&AID=0", method: .post, headers: [:],
@@ -67,7 +67,7 @@ import Testing
                     uri: session + "&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:], body: nil)
                 received = String(buffer: response.body)
             }
-            #expect(received.contains(#""status":"\(status)""#))
+            #expect(received.contains(#""status":"\#(status)""#))
             #expect(received.components(separatedBy: "commitTime").count == before + 1)
         }
     }

@@ -367,10 +367,11 @@ import Testing
             mayRead: { _, _, _ in true },
             mayWrite: { _, _, _, _ in
                 // The body was read. From now on other long work comes first, once.
-                longWork.withLock { work in
+                let work = longWork.withLock { work -> FairWork? in
                     defer { work = nil }
                     return work
-                }?.add(of: 7) { gate.wait() }
+                }
+                work?.add(of: 7) { gate.wait() }
                 return true
             }, isIndexed: { _, _ in true })
         try await TestPort.run(rules: rules, { parts in longWork.withLock { $0 = parts.longWork } }) { port in

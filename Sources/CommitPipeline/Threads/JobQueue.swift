@@ -1,16 +1,14 @@
-public import Foundation
-
 /// Jobs for threads of our own. Adding one takes a short lock and never waits for the work.
 public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     // `condition` is held by all code that uses the variables below.
-    @usableFromInline let condition: NSCondition
+    @usableFromInline let condition: MonotonicCondition
     @usableFromInline var jobs: [Job]
     @usableFromInline var waiting: Int
     @usableFromInline var isClosed: Bool
 
     @inlinable
     public init() {
-        condition = NSCondition()
+        condition = MonotonicCondition()
         jobs = []
         waiting = 0
         isClosed = false
@@ -84,7 +82,7 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     @inlinable
     func wait(within timeout: Duration?) {
         if jobs.isEmpty, !isClosed {
-            let deadline = timeout.map { Date(timeIntervalSinceNow: $0 / .seconds(1)) }
+            let deadline = timeout.map { ContinuousClock.now + $0 }
             waiting += 1
             while jobs.isEmpty, !isClosed {
                 if let deadline {

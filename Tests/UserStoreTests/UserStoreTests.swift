@@ -351,6 +351,104 @@ import Testing
         await pipeline.shutdown()
     }
 
+    /// Such a message keeps the row that says when it is due, and is counted: so it goes once it can be read.
+    @Test(arguments: [StorageError.Kind.damaged, .unavailable])
+    func messagesThatWereLeftGoBesideOneThatCannotBeRead(kind: StorageError.Kind) async throws {
+        let engine = UnreadRows()
+        let (first, second) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+        try engine.write { try Self.putLeft([first, second], in: $0) }
+        engine.errors.withLock { $0[UserKeys.message(second)] = StorageError(kind, "the page can't be read") }
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        for uid in ["ada", "bob"] { try await users.commit { try $0.insert(Self.user(uid)) } }
+        engine.errors.withLock { $0 = [:] }
+        try await users.read { (users: UserSnapshot) throws in
+            #expect(try users.user("bob") != nil)
+            #expect(try users.message(first) == nil)
+            #expect(try users.message(second) != nil)
+            #expect(try users.waitingMessages() == 1)
+        }
+        #expect(try problems(pipeline) == [])
+        await pipeline.shutdown()
+    }
+
+    /// Stores messages that were due long ago.
+    private static func putLeft(_ subjects: [[UInt8]], in storage: any StorageWriter) throws {
+        let time = start - 3 * 86_400
+        let message = OutgoingMessage(
+            id: [1], .text(TextContent(phoneNumber: "+1", code: "1", language: "en")), createdAt: time * 1000,
+            expires: time + 600)
+        for subject in subjects {
+            try storage.put(.users, UserKeys.message(subject), message.stored)
+            try storage.put(.users, UserKeys.messageDue(subject, .text, at: message.due), [])
+        }
+        try storage.put(.users, UserKeys.waitingMessages, UserKeys.stored(count: subjects.count))
+    }
+
+    /// Otherwise all messages would wait for it.
+    @Test func aMessageThatTheEngineFindsDamagedIsNoLongerDue() async throws {
+        let engine = UnreadRows()
+        let subject = [UInt8](repeating: 1, count: 32)
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        let message = OutgoingMessage(
+            id: [1], .text(TextContent(phoneNumber: "+1", code: "1", language: "en")), createdAt: Self.start * 1000,
+            expires: Self.start + 600)
+        try await users.commit { try $0.store(message, subject: subject) }
+        engine.errors.withLock { $0[UserKeys.message(subject)] = StorageError(.damaged, "the page can't be read") }
+        let isDamaged = try await users.commit { transaction in
+            guard try transaction.readableMessage(subject) == nil else { return false }
+            return try transaction.repairDue(subject, message.lane, at: message.due)
+        }
+        #expect(isDamaged)
+        try await users.read { (users: UserSnapshot) throws in
+            #expect(try users.nextMessageTime([message.lane]) == nil)
+            #expect(try users.waitingMessages() == 0)
+        }
+        await pipeline.shutdown()
+    }
+
+    /// So it is an error of its own in a batch of users.
+    @Test func aUserWhomTheEngineFindsDamagedIsOneWhoCannotBeRead() async throws {
+        let engine = UnreadRows()
+        let pipeline = try CommitPipeline(engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        for uid in ["ada", "bob"] { try await users.commit { try $0.insert(Self.user(uid)) } }
+        engine.errors.withLock { $0[UserKeys.user("ada")] = StorageError(.damaged, "the page can't be read") }
+        let damaged = try await users.commit { transaction in
+            var damaged: [String] = []
+            for uid in ["ada", "bob"] {
+                do { try transaction.delete(uid) } catch is DecodingFailure { damaged.append(uid) }
+            }
+            return damaged
+        }
+        #expect(damaged == ["ada"])
+        #expect(try await users.read { try $0.user("bob") } == nil)
+        await pipeline.shutdown()
+    }
+
+    @Test func oldAttemptsGoBesideOneThatCannotBeRead() async throws {
+        let engine = UnreadRows()
+        try engine.write { storage in
+            for subject in ["ada", "bob"] {
+                try storage.put(.users, UserKeys.attempts(subject), FailedAttempts(count: 3, lastAt: 0).stored)
+            }
+        }
+        let error = StorageError(.damaged, "the page can't be read")
+        engine.errors.withLock { $0[UserKeys.attempts("ada")] = error }
+        let pipeline = try CommitPipeline(
+            engine: engine, now: { Timestamp(seconds: Self.start + 365 * 86_400, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        try await users.commit { try $0.insert(Self.user("ada")) }
+        #expect(try await users.read { try $0.attempts("bob") } == nil)
+        await #expect(throws: error) { try await users.read { try $0.attempts("ada") } }
+        await pipeline.shutdown()
+    }
+
     @Test func usersAreVisitedBesideOneWhoCannotBeRead() async throws {
         let engine = MemoryEngine()
         let pipeline = try CommitPipeline(

@@ -56,7 +56,7 @@ struct MessageQueue: Sendable {
         var leases: [Lease] = []
         /// Those that can't be sent in time.
         var givenUp: [OutgoingMessage] = []
-        /// The number of those that were deleted because they couldn't be read.
+        /// The number of those that are given up because they can't be read.
         var damaged = 0
         /// Whether anything has changed.
         var isChange = false

@@ -68,7 +68,7 @@ package final class MessageSender: Service {
                 for message in step.givenUp { logGivenUp(message, "it was too late") }
                 if step.damaged > 0 {
                     logger.error(
-                        "messages are deleted, because the store is damaged and they can't be read",
+                        "messages aren't sent, because the store is damaged and they can't be read",
                         metadata: ["messages": "\(step.damaged)"])
                 }
                 for lease in step.leases {

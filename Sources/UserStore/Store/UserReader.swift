@@ -9,9 +9,13 @@ package protocol UserReader {
 }
 
 extension UserReader {
+    /// - Throws: `DecodingFailure` if the user can't be read, also if the engine finds only this row damaged.
     package func user(_ uid: String) throws -> UserRecord? {
-        guard let bytes = try value(UserKeys.user(uid)) else { return nil }
-        return try UserRecord(uid: uid, stored: bytes)
+        let bytes: [UInt8]?
+        do { bytes = try value(UserKeys.user(uid)) } catch let error as StorageError where error.kind == .damaged {
+            throw DecodingFailure(error.message)
+        }
+        return try bytes.map { try UserRecord(uid: uid, stored: $0) }
     }
 
     /// - Parameter email: in lower case.
@@ -57,7 +61,11 @@ extension UserReader {
 
     /// Nil if there is none that can be read.
     package func readableMessage(_ subject: [UInt8]) throws -> OutgoingMessage? {
-        do { return try message(subject) } catch is DecodingFailure { return nil }
+        do { return try message(subject) } catch is DecodingFailure {
+            return nil
+        } catch let error as StorageError where error.kind == .damaged {
+            return nil
+        }
     }
 
     /// The subjects of the messages of a lane that are due at a time, and since when, the longest due first.

@@ -32,26 +32,45 @@ final class UserRows: DataKind {
                 "consumed tokens",
                 { try self.sweep(storage, UserKeys.consumedAndExpired(at: seconds)) { UserKeys.consumed($0) } }
             ),
-            ("failed attempts", { try self.sweepAttempts(storage, at: seconds) }),
-            ("messages", { try self.sweepMessages(storage, at: seconds) }),
+            (
+                "failed attempts",
+                {
+                    try self.sweepAttempts(storage, at: seconds) {
+                        batch.report($0, "removing old failed attempts of users")
+                    }
+                }
+            ),
+            (
+                "messages",
+                {
+                    try self.sweepMessages(storage, at: seconds) { batch.report($0, "removing old messages of users") }
+                }
+            ),
         ]
-        var isDone = true
+        // Before they run: if SQLite rolls the batch back for what one has read, the next batch doesn't meet that again.
+        sweptAt = time
+        var (isDone, hasFailed) = (true, false)
         for sweep in sweeps {
             do {
                 if try !sweep.run() { isDone = false }
-            } catch let error as StorageError where error.kind == .damaged {
+            } catch let error as StorageError where error.isOfRows {
                 // No commit needs what is to be removed, so that none fails because of it.
                 batch.report(error, "removing old \(sweep.rows) of users")
+                hasFailed = true
             }
         }
         // The next batch continues.
-        sweptAt = isDone ? time : nil
+        if !isDone, !hasFailed { sweptAt = nil }
     }
 
     /// Deletes messages that were left to lie: without sign-in, no message is sent.
     ///
+    /// - Parameter unread: called for each message that can't be read. It stays, with the row that says when it is due.
     /// - Returns: whether none is left.
-    private func sweepMessages(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+    /// - Throws: before anything is written, if the error is of rows.
+    private func sweepMessages(
+        _ storage: any StorageWriter, at now: Int64, unread: (StorageError) -> Void
+    ) throws -> Bool {
         var left: [[UInt8]] = []
         for lane in OutgoingMessage.Lane.allCases {
             let range = KeyRange(
@@ -64,15 +83,27 @@ final class UserRows: DataKind {
         }
         guard !left.isEmpty else { return true }
         let transaction = UserTransaction(storage, now: self.now())
+        var gone: [[UInt8]] = []
         for key in left {
-            // Also that of a message which can't be read.
-            try storage.delete(.users, key)
-            try transaction.deleteMessage(UserKeys.hash(in: key))
+            let subject = UserKeys.hash(in: key)
+            do {
+                _ = try transaction.message(subject)
+            } catch is DecodingFailure {
+                // It is deleted.
+            } catch let error as StorageError where error.isOfRows {
+                unread(error)
+                continue
+            }
+            try transaction.deleteMessage(subject)
+            gone.append(key)
         }
+        // Also the due row of a message whose own is forgotten.
+        for key in gone { try storage.delete(.users, key) }
         for (key, value) in transaction.changes {
             if let value { try storage.put(.users, key, value) } else { try storage.delete(.users, key) }
         }
-        return left.count < Self.sweptAtOnce
+        // Rows that stay are looked at again after a while, not in each batch.
+        return gone.isEmpty || left.count < Self.sweptAtOnce
     }
 
     /// Deletes what has expired.
@@ -98,12 +129,15 @@ final class UserRows: DataKind {
 
     /// Looks at some of the attempts, after those that it has looked at before.
     ///
+    /// - Parameter damaged: called for each that the engine finds damaged. They stay.
     /// - Returns: whether it has come to the end.
-    private func sweepAttempts(_ storage: any StorageWriter, at now: Int64) throws -> Bool {
+    private func sweepAttempts(
+        _ storage: any StorageWriter, at now: Int64, damaged: (StorageError) -> Void
+    ) throws -> Bool {
         var range = UserKeys.all(.attempts)
         if let nextAttempts { range.lower = nextAttempts }
         var (seen, old, next) = (0, [[UInt8]](), [UInt8]?.none)
-        try storage.scan(.users, range, reverse: false) { key, value in
+        try storage.scan(.users, range, damaged: { _, error in damaged(error) }) { key, value in
             guard seen < Self.sweptAtOnce else {
                 next = key
                 return false

@@ -190,7 +190,8 @@ package final class UserTransaction: UserReader {
         try replaceMessage(with: message, subject)
     }
 
-    /// Replaces a row that says wrongly when a message is due. A message that can't be read is deleted.
+    /// Replaces a row that says wrongly when a message is due. A message that can't be read is deleted, or only no longer
+    /// due if the engine finds it damaged: deleting it could fail, and with that all commits of the batch.
     ///
     /// - Returns: whether the message is damaged.
     @discardableResult
@@ -202,6 +203,10 @@ package final class UserTransaction: UserReader {
             return false
         } catch is DecodingFailure {
             try deleteMessage(subject)
+            return true
+        } catch let error as StorageError where error.kind == .damaged {
+            // It was counted, most likely.
+            try changeWaitingMessages(by: -1)
             return true
         }
     }
@@ -224,7 +229,10 @@ package final class UserTransaction: UserReader {
         } else {
             remove(UserKeys.message(subject))
         }
-        let change = (new?.content == nil ? 0 : 1) - (hadContent ? 1 : 0)
+        try changeWaitingMessages(by: (new?.content == nil ? 0 : 1) - (hadContent ? 1 : 0))
+    }
+
+    private func changeWaitingMessages(by change: Int) throws {
         guard change != 0 else { return }
         let count = try waitingMessages() + change
         if count > 0 {

@@ -250,6 +250,29 @@ import UserStore
         }
     }
 
+    @Test func aProviderThatCannotBeReadIsLoggedWithItsPageAlone() async throws {
+        let log = LogLines()
+        try await SignInHost.serving(policy: .production, logger: log.logger) { host throws in
+            let path = "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/oauthIdpConfigs"
+            func admin(_ path: String, _ method: HTTPRequest.Method, _ json: String? = nil) async throws
+                -> SignInHost.Answer
+            {
+                try await host.send(path, method: method, json: json, headers: [.authorization: "Bearer server"])
+            }
+            let config = #"{"clientId":"c","issuer":"https://id.example.com"}"#
+            for id in ["oidc.a", "oidc.b"] {
+                #expect(try await admin(path + "?oauthIdpConfigId=\(id)", .post, config).status == 200)
+            }
+            try await host.users.commit { $0.set("provider oidc.z", to: Array("{".utf8)) }
+            for (token, next) in [("", "oidc.a"), ("oidc.a", "oidc.b"), ("oidc.b", nil)] as [(String, String?)] {
+                let page = try await admin(path + "?pageSize=1&pageToken=\(token)", .get)
+                #expect(page.body["nextPageToken"]?.text == next)
+            }
+        }
+        let line = "the config of a provider can't be read; delete it and create it again provider=oidc.z"
+        #expect(log.all.filter { $0 == line }.count == 1)
+    }
+
     @Test func aProviderThatCannotBeReadDoesNotHideTheOthers() async throws {
         let log = LogLines()
         try await SignInHost.serving(policy: .production, logger: log.logger) { host throws in

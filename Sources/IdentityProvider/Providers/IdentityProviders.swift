@@ -308,21 +308,24 @@ package final class IdentityProviders: Sendable {
         let limit = min(max(call.query["pageSize"].flatMap(Int.init) ?? 100, 1), 100)
         let last = call.query["pageToken"] ?? ""
         let stored = try await users.read { try $0.settings(startingWith: Self.settingPrefix) }
-        let all = stored.compactMap { name, value -> ProviderConfig? in
+        var page: [ProviderConfig] = []
+        var answer: JSONObject = [:]
+        for (name, value) in stored {
             let id = String(name.dropFirst(Self.settingPrefix.count))
-            guard id > last else { return nil }
-            let config = Self.decoded(id, value)
-            if config == nil {
+            guard id > last else { continue }
+            guard page.count < limit else {
+                answer["nextPageToken"] = page.last.map { JSONValue.string($0.id) }
+                break
+            }
+            guard let config = Self.decoded(id, value) else {
                 logger.error(
                     "the config of a provider can't be read; delete it and create it again",
                     metadata: ["provider": "\(id)"])
+                continue
             }
-            return config
+            page.append(config)
         }
-        let page = all.prefix(limit)
-        var answer: JSONObject = [:]
         if !page.isEmpty { answer["oauthIdpConfigs"] = .array(page.map { .object($0.json(of: project)) }) }
-        if all.count > limit, let last = page.last { answer["nextPageToken"] = .string(last.id) }
         return answer
     }
 

@@ -5,8 +5,8 @@
 /* SQLite's files write less than 128 KiB at a time. */
 #define CAPACITY (127 * 1024)
 
-/* What SQLite calls for the log's file in place of the operating system's methods. SQLite hands on the file, through which
-   this is found: so the methods come first. */
+/* What SQLite calls for the log's file in place of the operating system's methods. SQLite hands on the file, through
+   which this is found: so the methods come first. */
 typedef struct GatheredLog {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *real;
@@ -18,7 +18,11 @@ typedef struct GatheredLog {
 
 static GatheredLog *gathered(sqlite3_file *file) { return (GatheredLog *)file->pMethods; }
 
-/* If it fails, SQLite rolls the transaction back, and the next one is written at the same place. */
+/* If it fails, the transaction is rolled back, and the next one is written at the same place. The bytes that are dropped
+   may be spilled pages, which SQLite takes for written: so SQLiteEngine.write rolls back for any error, and its body
+   writes nothing to SQLite before its end.
+   Frames that SQLite adds after a sync, to fill a sector, would stay in the buffer. It adds none to files with
+   SQLITE_IOCAP_POWERSAFE_OVERWRITE, which is its default. */
 static int flush(sqlite3_file *file) {
     GatheredLog *log = gathered(file);
     int length = log->length;

@@ -22,7 +22,8 @@ package final class SQLiteEngine: StorageEngine {
 
     /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
-    /// - Parameter longLog: larger than what SQLite leaves the log when it writes it from its start again, `journal_size_limit`.
+    /// - Parameter longLog: larger than what SQLite leaves the log when it writes it from its start again,
+    ///   `journal_size_limit`.
     /// - Throws: `StorageError` if the file is damaged, was written by a newer version or can't be used.
     package init(file: String, longLog: Int = 128 << 20) throws {
         self.file = file
@@ -86,8 +87,8 @@ package final class SQLiteEngine: StorageEngine {
         }
     }
 
-    /// Truncates a long log. By itself, SQLite writes it from its start again only when no read needs it, which may never be while reads
-    /// overlap.
+    /// Truncates a long log. By itself, SQLite writes it from its start again only when no read needs it, which may never
+    /// be while reads overlap.
     private func shortenLog(_ database: Database) {
         let size = StoreFile.size(file + "-wal") ?? 0
         if size < longLog { nextWait = longLog }

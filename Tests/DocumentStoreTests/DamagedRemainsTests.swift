@@ -29,6 +29,75 @@ struct DamagedRemainsTests {
         #expect(damage.withLock { $0 } == ["\(work): the page can't be read"])
     }
 
+    /// The batch that meets them can't be kept on SQLite, and those that follow don't meet them.
+    @Test(arguments: [StorageTable.changes, .completions, .deliveries])
+    func fewBatchesMeetOldRowsThatCannotBeReadForTheMoment(table: StorageTable) async throws {
+        let test = try TestStore(engine: DamagedRemains(table, .unavailable))
+        try await withStore(test) { test in
+            // The first batch, unless that had no jobs.
+            _ = await refusal { _ = try await test.set("a/b", ["n": .integer(0)]) }
+            for number in 1...3 as ClosedRange<Int64> {
+                test.clock.advance(seconds: 2)
+                try await test.set("a/b", ["n": .integer(number)])
+            }
+            #expect(try await test.get("a/b")?.fields["n"] == .integer(3))
+        }
+    }
+
+    /// Its attempt may be over, and others' commits share the batch.
+    @Test func aDeliveryThatCannotBeReadForTheMomentFailsNoBatch() async throws {
+        let engine = UnreadRows()
+        let refusals = Mutex<[StorageError?]>([])
+        var commits = CommitConfiguration()
+        commits.onRefusal = { error in refusals.withLock { $0.append(error) } }
+        let test = try TestStore(engine: engine, commits: commits)
+        test.store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
+        try await withStore(test) { test in
+            try await test.set("a/x", ["n": .integer(1)])
+            let lease = try await test.take("f")
+            engine.errors.withLock {
+                $0[OutboxKey.pending(lease.id)] = StorageError(.unavailable, "the disk can't be read")
+            }
+            let error = await refusal { _ = try await test.end(lease) }
+            #expect(error?.code == .unavailable)
+            engine.errors.withLock { $0 = [:] }
+            #expect(try await test.end(lease) == 1)
+        }
+        #expect(refusals.withLock { $0 } == [])
+    }
+
+    /// The work that has the key fails, and so does the rollback of its transaction, but no other commit.
+    @Test(.endsHangs, arguments: [StorageError.Kind.damaged, .unavailable])
+    func aKeptAnswerThatCannotBeReadFailsNoOtherCommit(kind: StorageError.Kind) async throws {
+        let engine = UnreadRows()
+        var row: [UInt8] = [1]
+        for text in ["scope", "key"] { KeyBytes.append(text.utf8, to: &row) }
+        engine.errors.withLock { [row] in $0[row] = StorageError(kind, "the page can't be read") }
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
+        let context = OperationContext(completion: CompletionKey(scope: "scope", key: "key", fingerprint: [1]))
+        let key = try #require(context.completion)
+        let begun = Mutex<TransactionID?>(nil)
+        store.begin(.readWrite(retrying: nil), in: OperationContext()) { answer in
+            if case .success(.began(let id, _)) = answer { begun.withLock { $0 = id } }
+        }
+        let transaction = try #require(begun.withLock { $0 })
+        let (answers, answered) = AsyncStream.makeStream(of: StatusCode?.self)
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        store.pipeline.end(key, [1], in: context) { answered.yield($0.code) }
+        store.rollback(transaction, in: context) { answered.yield($0.code) }
+        store.submit([write]) { answered.yield($0.code) }
+        // They share a batch.
+        try store.start()
+        var codes: [StatusCode?] = []
+        for await code in answers {
+            codes.append(code)
+            if codes.count == 3 { break }
+        }
+        let expected: StatusCode = kind == .damaged ? .dataLoss : .unavailable
+        #expect(codes == [expected, expected, nil])
+        await store.shutdown()
+    }
+
     /// The queue's deliveries wait, and the log says so.
     @Test func noCommitFailsForAnOrderingQueueThatCannotBeRead() async throws {
         let damage = Mutex<[String]>([])
@@ -57,28 +126,35 @@ struct DamagedRemainsTests {
 
     /// Clients would give up writes that have nothing to do with the damage: to them, data loss is final.
     @Test(.endsHangs) func onlyACommitThatIsAloneInItsBatchFailsForDamage() async throws {
-        let engine = DamagedDocuments()
-        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
+        let (engine, clock) = (DamagedDocuments(), ManualClock())
+        let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
         let (answers, answered) = AsyncStream.makeStream(of: StatusCode?.self)
-        for id in ["good", "bad", "better"] {
-            let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
-            store.submit([write]) { answer in
-                if case .failure(let error) = answer { answered.yield(error.code) } else { answered.yield(nil) }
+        func submitAll() throws {
+            for id in ["good", "bad", "better"] {
+                let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
+                store.submit([write]) { answered.yield($0.code) }
             }
         }
         // They share a batch.
+        try submitAll()
         try store.start()
         var codes: [StatusCode?] = []
         for await code in answers {
             codes.append(code)
-            if codes.count == 3 { break }
+            // For a while, each batch has one commit.
+            if codes.count == 3 { try submitAll() }
+            if codes.count == 6 { break }
         }
-        #expect(codes == [.unavailable, .unavailable, .unavailable])
-        let write = Write(path: try DocumentPath("a/bad"), operation: .set([:]))
-        let error = await refusal { _ = try await store.commit([write]) }
-        #expect(error?.code == .dataLoss)
-        _ = try await store.commit([Write(path: try DocumentPath("a/good"), operation: .set([:]))])
+        #expect(codes == [.unavailable, .unavailable, .unavailable, nil, .dataLoss, nil])
         await store.shutdown()
+    }
+
+    /// The writer's own work has met it.
+    @Test(.endsHangs) func aCommitBesideDamagedWorkIsToBeSentAgain() async throws {
+        let test = try TestStore { _ = try $0.add { _ in DamagedWork() } }
+        let error = await refusal { _ = try await test.set("a/b", [:]) }
+        #expect(error?.code == .unavailable)
+        await test.store.shutdown()
     }
 
     /// They have a page on a bad sector, for instance.
@@ -105,6 +181,22 @@ struct DamagedRemainsTests {
         #expect(codes == [nil, .unavailable, nil])
         #expect(damage.withLock { $0 } == ["commits that need rows which can't be read: the disk can't be read"])
         await store.shutdown()
+    }
+}
+
+extension Result where Failure == DocumentError {
+    /// Nil for a success.
+    fileprivate var code: StatusCode? {
+        if case .failure(let error) = self { error.code } else { nil }
+    }
+}
+
+/// Data whose work in each batch meets damage.
+private final class DamagedWork: DataKind {
+    static let id: UInt8 = 200
+
+    func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
+        throw StorageError(.damaged, "the page can't be read")
     }
 }
 

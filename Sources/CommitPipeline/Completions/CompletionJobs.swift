@@ -65,15 +65,18 @@ private struct EndWork: CommitJob {
 
     func run(in batch: CommitBatch) throws {
         do {
-            if let answer {
-                try CompletionRecord.store(answer, for: key, in: batch.writer, at: batch.now())
-                batch.add(bytes: answer.count + 128)
-            } else {
-                try CompletionRecord.remove(key, from: batch.writer)
-            }
-        } catch let failure as DecodingFailure {
-            // The row that is there is damaged. Nothing was written, so the batch goes on.
-            return fail(DocumentError(from: failure))
+            _ = try CompletionRecord.find(key, in: batch.storage, at: batch.now())
+        } catch let error as StorageError where !error.isOfRows {
+            throw error
+        } catch {
+            // The row that is there can't be read. Nothing was written, so the batch goes on.
+            return fail(DocumentError(from: error))
+        }
+        if let answer {
+            try CompletionRecord.store(answer, for: key, in: batch.writer, at: batch.now())
+            batch.add(bytes: answer.count + 128)
+        } else {
+            try CompletionRecord.remove(key, from: batch.writer)
         }
         batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(())) }
     }

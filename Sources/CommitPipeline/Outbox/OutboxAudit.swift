@@ -115,8 +115,8 @@ struct OutboxAudit {
         return findings
     }
 
-    /// Recreates a delivery of which at most the event is known, and its place in an ordering queue if it has one: with no
-    /// failed attempts.
+    /// Recreates a delivery of which at most the event is known, and its place in an ordering queue if it has one: with
+    /// no failed attempts.
     private func made(anew id: DeliveryID, _ isDead: Bool) throws -> [OutboxFinding.Repair] {
         let key = isDead ? OutboxKey.dead(id) : OutboxKey.pending(id)
         guard let stored = try readableEvent(id.event), stored.functions.contains(id.function) else {

@@ -32,12 +32,18 @@ final class OutboxBatch {
     /// Does a job.
     ///
     /// - Returns: the value for the job's completion.
-    /// - Throws: `DecodingFailure` before anything is written, or another error if the batch must not be kept.
+    /// - Throws: `DecodingFailure` or ``UnreadDelivery`` before anything is written, or another error if the batch must
+    ///   not be kept.
     func perform(_ work: OutboxJob.Work, at now: Timestamp) throws -> Int {
         switch work {
         case .end(let lease, let outcome, let firstAttempt):
             guard leases.holds(lease), !ended.contains(lease) else { return 0 }
-            let delivery = try storage.delivery(lease.id)
+            let delivery: Delivery?
+            do {
+                delivery = try storage.delivery(lease.id)
+            } catch let error as StorageError where error.kind == .unavailable {
+                throw UnreadDelivery(error: error)
+            }
             ended.insert(lease)
             guard let delivery else { return 0 }
             try end(delivery, outcome, firstAttempt, now)

@@ -41,6 +41,11 @@ package struct ScheduledRun: Hashable, Sendable {
     }
 }
 
+/// The delivery that a job is about can't be read at the moment. Nothing was written.
+struct UnreadDelivery: Error {
+    var error: StorageError
+}
+
 /// An outbox operation that runs on the writer's thread, apart from commits.
 struct OutboxJob: CommitJob {
     enum Work: Sendable {
@@ -69,6 +74,9 @@ struct OutboxJob: CommitJob {
         } catch let error as DecodingFailure {
             // Rows that can't be read are found before anything is written.
             result = .failure(DocumentError(ofOutbox: error))
+        } catch let unread as UnreadDelivery {
+            batch.reportUnread(unread.error)
+            result = .failure(unread.error.documentError)
         }
         batch.whenDurable { error in
             if let error { fail(error) } else { completion(result) }

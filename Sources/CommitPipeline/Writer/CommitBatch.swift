@@ -68,8 +68,8 @@ package final class CommitBatch {
     /// - Parameter work: what doesn't go on, for the log.
     package func report(_ damage: StorageError, _ work: String) { outbox.damage.note(damage, work) }
 
-    /// Reports that a commit is refused because rows can't be read at the moment.
-    package func reportUnread(_ error: StorageError) { report(error, "commits that need rows which can't be read") }
+    /// Reports that a commit is refused because rows can't be read at the moment: once a minute.
+    package func reportUnread(_ error: StorageError) { outbox.damage.noteUnread(error) }
 
     /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }

@@ -27,7 +27,8 @@ package struct CommitConfiguration: Sendable {
     /// minute for the same one. Called with nil once commits are kept again.
     package var onRefusal: @Sendable (StorageError?) -> Void = { _ in }
     /// Called on the writer's thread when damage stops work that no caller waits for, such as the removal of expired
-    /// rows: once for each such work, with its name. Commits go on.
+    /// rows: once for each such work, with its name. Commits go on. Also called, once a minute, while commits are
+    /// refused because the rows that they need can't be read at the moment.
     package var onDamage: @Sendable (String, StorageError) -> Void = { _, _ in }
 
     package init() {}

@@ -37,7 +37,8 @@ package protocol CommitPart: AnyObject {
     /// - Parameters:
     ///   - version: the version that the commit gets.
     ///   - routes: those by which the commit's events are delivered.
-    /// - Throws: `DocumentError` to refuse the commit, `StorageError` if the batch can't go on.
+    /// - Throws: `DocumentError` to refuse the commit, or `StorageError`: one of rows that can't be read
+    ///   (`StorageError.isOfRows`) refuses the commit too, with any other the batch can't go on.
     func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws
 
     /// Stores the changes. A part that has changed anything claims the version.

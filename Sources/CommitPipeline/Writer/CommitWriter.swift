@@ -19,6 +19,12 @@ final class CommitWriter: @unchecked Sendable {
     private var answers = ExpirySweep(CompletionRecord.expiries)
     private var taskNames = ExpirySweep(OutboxKey.taskNameExpiries)
     private let damage: DamageReports
+    /// When the removal of rows has last failed, by their name, because they can't be read.
+    private var obstructedAt: [String: Duration] = [:]
+    /// Until when each batch has one job: damage that no job meets while it runs fails only those that cause it then.
+    private var aloneUntil: Duration?
+    /// How long that is, and how long rows aren't removed that couldn't be read.
+    private static let damagePause: Duration = .seconds(60)
     /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
     /// The longest sleep, because transactions expire and the log ages even if nothing is written.
@@ -33,7 +39,7 @@ final class CommitWriter: @unchecked Sendable {
             return (version, generations, try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0))
         }
         versions = VersionCounter(version)
-        damage = DamageReports(pipeline.configuration.onDamage)
+        damage = DamageReports(elapsed: pipeline.elapsed, pipeline.configuration.onDamage)
         self.generations = generations
         self.history = history
         oldestActiveRead = version
@@ -53,31 +59,37 @@ final class CommitWriter: @unchecked Sendable {
 
     /// One durable batch.
     ///
-    /// - Returns: the jobs left for the next batch, if this one was full.
+    /// - Returns: the jobs left for the next batch, if this one was full, or had to have one job.
     @discardableResult
     func runBatch(_ first: [any CommitJob]) -> [any CommitJob] {
         var waiting = first
         var next = 0
         var open: CommitBatch?
-        var isRunning = false
+        // Whether a job runs, and whether the writer does work of its own.
+        var (isRunning, isWorking) = (false, false)
+        let isAlone = self.isAlone
         do {
             let batch = try pipeline.engine.write { storage in
                 let batch = begin(storage)
                 open = batch
                 let start = ContinuousClock.now
                 while true {
-                    while next < waiting.count, !batch.isFull {
+                    while next < (isAlone ? min(waiting.count, 1) : waiting.count), !batch.isFull {
                         isRunning = true
                         try waiting[next].run(in: batch)
                         isRunning = false
                         next += 1
                     }
                     for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) }
-                    guard !batch.isFull, let more = jobsToJoin(after: ContinuousClock.now - start) else { break }
+                    guard !isAlone, !batch.isFull, let more = jobsToJoin(after: ContinuousClock.now - start) else {
+                        break
+                    }
                     waiting += more
                 }
+                isWorking = true
                 for kind in kinds { try kind.work(in: batch, to: batch.writer, isIdle: waiting.isEmpty) }
                 try finish(batch)
+                isWorking = false
                 return batch
             }
             keep(batch)
@@ -86,16 +98,31 @@ final class CommitWriter: @unchecked Sendable {
                 pipeline.configuration.onRefusal(refusal)
             }
             let failure = DocumentError(from: error)
+            let isDamage = failure.code == .dataLoss
             var others = failure
-            // Clients give up what has met damage. So that they don't give up what has only shared a batch with it, all are
-            // to send theirs again, and what comes to be alone in a batch fails for good.
-            if failure.code == .dataLoss, waiting.count > 1 { others.code = .unavailable }
             let guilty = isRunning ? waiting[next] : nil
-            fail(others, isDamage: failure.code == .dataLoss, open, waiting[(isRunning ? next + 1 : next)...])
+            let rest = waiting[(isRunning ? next + 1 : next)...]
+            // Clients give up what has met damage. So that they don't give up what has only shared a batch with it, or
+            // with the writer's own work, all are to send theirs again, and what comes to be alone in a batch fails for
+            // good.
+            if isDamage, isWorking || (isAlone ? next : waiting.count) > 1 { others.code = .unavailable }
+            // Under load, what has met it would never be alone.
+            if isDamage, !isRunning, !isWorking, !waiting.isEmpty { aloneUntil = pipeline.elapsed() + Self.damagePause }
+            // If it isn't even begun, the next batch is no other.
+            let isTried = isAlone && (isRunning || next > 0)
+            fail(others, isDamage: isDamage, open, isTried ? [] : rest)
             guilty?.fail(failure)
-            return []
+            return isTried ? Array(rest) : []
         }
         return Array(waiting[next...])
+    }
+
+    /// Whether the next batch has one job.
+    private var isAlone: Bool {
+        guard let aloneUntil else { return false }
+        if pipeline.elapsed() < aloneUntil { return true }
+        self.aloneUntil = nil
+        return false
     }
 
     /// Jobs that can share the sync of a batch: those that have come meanwhile, and callers that return at once.
@@ -138,18 +165,23 @@ final class CommitWriter: @unchecked Sendable {
     }
 
     /// Removes rows that are of no use any more. If they can't be read, they stay: no commit needs them, so that none
-    /// fails because of them.
+    /// fails because of them. SQLite may roll the batch back nevertheless, so they are left alone for a while.
     ///
     /// - Parameter body: returns whether there may be more. It changes nothing before it has read all that it needs.
     private func removing(_ rows: String, _ body: () throws -> Bool) throws -> Bool {
-        do { return try body() } catch let error as StorageError where error.kind == .damaged {
+        if let time = obstructedAt[rows] {
+            guard pipeline.elapsed() - time >= Self.damagePause else { return false }
+            obstructedAt[rows] = nil
+        }
+        do { return try body() } catch let error as StorageError where error.isOfRows {
+            obstructedAt[rows] = pipeline.elapsed()
             damage.note(error, "removing \(rows)")
             return false
         }
     }
 
-    /// Called when the batch is durable. Listeners are notified before callers are answered: a caller that has its answer
-    /// can rely on that.
+    /// Called when the batch is durable. Listeners are notified before callers are answered: a caller that has its
+    /// answer can rely on that.
     private func keep(_ batch: CommitBatch) {
         let isNew = versions.applied != versions.durable
         // A batch without changes needs no room on the disk.

@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import StorageEngine
 import Synchronization
 
 /// Commits writes, as the end of a transaction if there is one.
@@ -143,8 +144,11 @@ struct Rollback: CommitJob {
                 // The answer is valid whatever the outcome of the batch.
                 completion(.success(.rolledBack))
             }
-        } catch let error as DocumentError {
-            fail(error)
+        } catch let error as StorageError where !error.isOfRows {
+            throw error
+        } catch {
+            // It writes nothing, so the batch goes on.
+            fail(DocumentError(from: error))
         }
     }
 

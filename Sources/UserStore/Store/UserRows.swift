@@ -43,11 +43,13 @@ final class UserRows: DataKind {
             (
                 "messages",
                 {
-                    try self.sweepMessages(storage, at: seconds) { batch.report($0, "removing old messages of users") }
+                    try self.sweepMessages(storage, at: seconds) {
+                        batch.report($0, "removing old messages of users")
+                    }
                 }
             ),
         ]
-        // Before they run: if SQLite rolls the batch back for what one has read, the next batch doesn't meet that again.
+        // Before they run: if SQLite rolls the batch back for what one has read, the next batch doesn't meet it again.
         sweptAt = time
         var (isDone, hasFailed) = (true, false)
         for sweep in sweeps {

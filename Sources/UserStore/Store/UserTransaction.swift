@@ -190,8 +190,8 @@ package final class UserTransaction: UserReader {
         try replaceMessage(with: message, subject)
     }
 
-    /// Replaces a row that says wrongly when a message is due. A message that can't be read is deleted, or only no longer
-    /// due if the engine finds it damaged: deleting it could fail, and with that all commits of the batch.
+    /// Replaces a row that says wrongly when a message is due. A message that can't be read is deleted. One that the
+    /// engine finds damaged only ceases to be due: deleting it could fail, and with that all commits of the batch.
     ///
     /// - Returns: whether the message is damaged.
     @discardableResult

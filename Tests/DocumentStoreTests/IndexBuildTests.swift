@@ -189,6 +189,19 @@ struct IndexBuildTests {
         #expect(skipped.first?.contains("c/bad: the page can't be read") == true)
     }
 
+    /// The pass looks for each entry's document.
+    @Test(.endsHangs) func aNestedDocumentThatTheEngineFindsDamagedStaysInItsGroup() async throws {
+        let path = try DocumentPath("x/1/c/bad")
+        let engine = DamagedDocument(path)
+        try await withStore(engine: engine) { test in
+            try await test.set("x/1/c/bad", ["a": .null])
+            engine.isDamaged.withLock { $0 = true }
+            try await test.store.rebuildIndexes()
+        }
+        let entry = try #require(IndexEntries.groupEntry(of: path))
+        #expect(try engine.makeReadSession().read { try $0.get(.index, entry.key) } != nil)
+    }
+
     /// The log says why an index isn't built.
     @Test func noCommitFailsForDocumentsThatCannotBeIndexed() async throws {
         let events = EventLog()

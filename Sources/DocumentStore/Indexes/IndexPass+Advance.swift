@@ -88,7 +88,12 @@ extension IndexPass {
         guard let path = IndexScope.groupPath(of: key).flatMap({ try? DocumentPath($0) }),
             IndexEntries.groupEntry(of: path)?.key == key
         else { return false }
-        return try storage.get(.documents, DocumentKeys.key(of: path)) != nil
+        do {
+            return try storage.get(.documents, DocumentKeys.key(of: path)) != nil
+        } catch let error as StorageError where error.kind == .damaged {
+            // It is there, most likely.
+            return true
+        }
     }
 
     /// Removes some entries from the position on, and advances the position: entries that commits write before it are

@@ -108,7 +108,7 @@ final class CommitWriter: @unchecked Sendable {
             if isDamage, isWorking || (isAlone ? next : waiting.count) > 1 { others.code = .unavailable }
             // Under load, what has met it would never be alone.
             if isDamage, !isRunning, !isWorking, !waiting.isEmpty { aloneUntil = pipeline.elapsed() + Self.damagePause }
-            // If it isn't even begun, the next batch is no other.
+            // If none was begun, the next batch would be the same.
             let isTried = isAlone && (isRunning || next > 0)
             fail(others, isDamage: isDamage, open, isTried ? [] : rest)
             guilty?.fail(failure)

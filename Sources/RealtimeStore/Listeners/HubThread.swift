@@ -276,19 +276,29 @@ final class HubThread: @unchecked Sendable {
                 guard gather(upTo: snapshot.version) else { return }
                 let catalog = try catalogs.catalog(of: snapshot)
                 let places = outdatedPlaces.takeAll()
-                var states: [String: QueryState] = [:]
+                var states: [String: Result<QueryState, RealtimeFailure>] = [:]
                 for namespace in Set(outdated.values.map(\.namespace) + places.map(\.namespace)) {
-                    states[namespace] = QueryState(state(of: namespace, catalog, in: snapshot))
+                    states[namespace] = Result { () throws(RealtimeFailure) in
+                        QueryState(try state(of: namespace, catalog, in: snapshot))
+                    }
                 }
                 let groups = outdated
                 outdated = [:]
                 var bytes = 0
                 for (namespace, path, listeners) in places {
-                    if let state = states[namespace] { reload(listeners, at: path, from: state, &bytes) }
+                    switch states[namespace] {
+                    case .success(let state)?: reload(listeners, at: path, from: state, &bytes)
+                    case .failure(let failure)?: end(listeners, failure)
+                    case nil: break
+                    }
                 }
                 allowance.refill(at: elapsed())
                 for (namespace, group) in groups.values {
-                    if let state = states[namespace] { update(group, in: namespace, from: state) }
+                    switch states[namespace] {
+                    case .success(let state)?: update(group, in: namespace, from: state)
+                    case .failure(let failure)?: end(group, failure)
+                    case nil: break
+                    }
                 }
             }
         } catch {
@@ -322,8 +332,12 @@ final class HubThread: @unchecked Sendable {
 
     /// A namespace in the state that its windows are to have. If the commits that are to come can't be undone, the windows get
     /// them now.
-    private func state(of namespace: String, _ catalog: RealtimeCatalog, in snapshot: Snapshot) -> RealtimeSnapshot {
-        let record = catalog.namespaces[namespace]
+    ///
+    /// - Throws: `damaged` if what is kept of it can't be read: its listeners would be shown an empty tree.
+    private func state(
+        of namespace: String, _ catalog: RealtimeCatalog, in snapshot: Snapshot
+    ) throws(RealtimeFailure) -> RealtimeSnapshot {
+        let record = try catalog.record(of: namespace)
         let undone = later.undone(in: namespace, catalog.generation, upTo: snapshot.version, from: position)
         if undone == nil { bringWindows(of: namespace, upTo: snapshot.version) }
         guard let undone, !undone.isEmpty else { return RealtimeSnapshot(record, in: snapshot, limits: limits) }

@@ -93,7 +93,8 @@ final class CatalogCache: Sendable {
         let generation = snapshot.generations[RealtimeRows.self] ?? 0
         if let known = catalogs.withLock({ $0.last { $0.generation == generation } }) { return known }
         let catalog = try RealtimeCatalog.read(snapshot.storage, generation: generation)
-        add(catalog)
+        // What couldn't be read this time is read again.
+        if catalog.damaged.isEmpty { add(catalog) }
         return catalog
     }
 }

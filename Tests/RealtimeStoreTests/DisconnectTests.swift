@@ -242,6 +242,29 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// It stays; the others are performed.
+    @Test func aRegistrationThatTheEngineFindsDamagedHoldsUpNoOther() async throws {
+        let engine = UnreadRows()
+        let fixture = try RealtimeFixture(on: engine)
+        try await register(fixture, "a", "1")
+        try await register(fixture, "b", "2")
+        var keys: [[UInt8]] = []
+        try engine.makeReadSession().read { storage in
+            try storage.scanKeys(.tree, RowKind.disconnect.all, reverse: false) { key in
+                keys.append(key)
+                return true
+            }
+        }
+        let first = try #require(keys.first)
+        engine.errors.withLock { $0[first] = StorageError(.damaged, "the page can't be read") }
+        #expect(try await run(fixture) == [nil])
+        #expect(try await fixture.json() == #"{"b":2}"#)
+        engine.errors.withLock { $0 = [:] }
+        #expect(try await run(fixture) == [nil])
+        #expect(try await fixture.json() == #"{"a":1,"b":2}"#)
+        try await fixture.close()
+    }
+
     /// Commits of others may be in the same batch.
     @Test func registrationsThatCannotBeReadFailNoBatch() async throws {
         let engine = DamagedRegistrations()
@@ -254,7 +277,7 @@ struct DisconnectTests {
         let damage = RealtimeFailure(.damaged, "the page can't be read")
         await #expect(throws: damage) { try await register(fixture, "b", "2") }
         await #expect(throws: damage) { try await cancel(fixture, "a") }
-        await #expect(throws: damage) { try await run(fixture) }
+        #expect(try await run(fixture) == [])
         let failures = Mutex<[RealtimeFailure]>([])
         let sessions = try await fixture.store.disconnectSessions { failure in
             failures.withLock { $0.append(failure) }
@@ -296,9 +319,10 @@ private final class DamagedRegistrations: StorageEngine {
         var inner: any StorageReader { writer }
 
         func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
-            if isSessionDamaged, table == .tree, key.first == RowKind.session.rawValue {
-                throw StorageError(.damaged, "the page can't be read")
-            }
+            let isUnread =
+                key.first == RowKind.session.rawValue && isSessionDamaged
+                || key.first == RowKind.disconnect.rawValue && isDamaged
+            if table == .tree, isUnread { throw StorageError(.damaged, "the page can't be read") }
             return try writer.get(table, key)
         }
 

@@ -13,7 +13,7 @@ struct DisconnectRows {
 
     private func all(in range: KeyRange) throws -> [(key: DisconnectKey, row: RealtimeDisconnect)] {
         var all: [(DisconnectKey, RealtimeDisconnect)] = []
-        try storage.scan(.tree, range, reverse: false) { key, row in
+        try storage.scan(.tree, range, damaged: { _, _ in }) { key, row in
             if let place = try? DisconnectKey(stored: key), let row = try? RealtimeDisconnect(stored: row, at: key) {
                 all.append((place, row))
             }
@@ -70,14 +70,18 @@ struct DisconnectRows {
         do {
             guard let stored = try storage.get(.tree, key) else { return DisconnectSessionRow() }
             if let row = try? DisconnectSessionRow(stored: stored, at: key) { return row }
-        } catch let error as StorageError where error.kind == .damaged {}
-        // Damaged, which the check reports. A failure here would be that of all commits of the batch.
+        } catch let error as StorageError where error.isOfRows {}
+        // It can't be read; if it is damaged, the check reports it. A failure here would be that of all commits of the
+        // batch.
         var row = DisconnectSessionRow()
-        try storage.scan(.tree, KeyRange(prefix: DisconnectKey.prefix(namespace, session)), reverse: false) {
-            key, stored in
+        func count(_ key: [UInt8], _ bytes: Int) {
             row.count += 1
-            row.bytes += stored.count
+            row.bytes += bytes
             if let order = (try? DisconnectKey(stored: key))?.order { row.nextOrder = max(row.nextOrder, order &+ 1) }
+        }
+        let range = KeyRange(prefix: DisconnectKey.prefix(namespace, session))
+        try storage.scan(.tree, range, damaged: { key, _ in count(key, 0) }) { key, stored in
+            count(key, stored.count)
             return true
         }
         return row

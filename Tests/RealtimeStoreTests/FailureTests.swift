@@ -79,6 +79,48 @@ struct FailureTests {
         try await fixture.close()
     }
 
+    /// The batch that meets it can't be kept on SQLite. It is met again in batches without commits only.
+    @Test(.endsHangs) func fewCommitsMeetGarbageThatCannotBeReadForTheMoment() async throws {
+        let engine = UnreadableGarbage()
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxComparedRows = 3
+        let fixture = try RealtimeFixture(on: engine, configuration: configuration)
+        try await fixture.set("a", "[1,2,3,4,5,6,7,8,9,10,11,12]")
+        engine.rollsBack.withLock { $0 = true }
+        engine.failure.withLock { $0 = StorageError(.unavailable, "the page can't be read") }
+        await #expect(throws: RealtimeFailure.self) { try await fixture.set("a", "null") }
+        try await fixture.set("a", "null")
+        for number in 1...6 {
+            try await fixture.set("b", "\(number)")
+            // Then it is looked at again.
+            fixture.clock.advance(by: .seconds(2))
+        }
+        engine.failure.withLock { $0 = nil }
+        fixture.clock.advance(by: .seconds(2))
+        try await fixture.set("b", "null")
+        try await fixture.store.settle()
+        #expect(try engine.makeReadSession().read { try $0.count(.tree, KeyRange(prefix: [1])) } == 0)
+        try await fixture.close()
+    }
+
+    /// Otherwise its listeners and readers would take what it has for nothing, until the catalog changes.
+    @Test func aCatalogThatCannotBeReadIsReadAgain() async throws {
+        let engine = UnreadRows()
+        let fixture = try RealtimeFixture(on: engine)
+        try await fixture.set("a", "1")
+        let key = NamespaceRecord.key(RealtimeFixture.namespace)
+        engine.errors.withLock { $0[key] = StorageError(.damaged, "the page can't be read") }
+        let (session, catalogs) = (SnapshotSession(try engine.makeReadSession()), CatalogCache())
+        let damaged = try session.read { try catalogs.catalog(of: $0).damaged }
+        #expect(damaged.keys.sorted() == [RealtimeFixture.namespace])
+        // The writer's catalog is the readers' too.
+        #expect(try await fixture.json() == #"{"a":1}"#)
+        engine.errors.withLock { $0 = [:] }
+        let names = try session.read { try catalogs.catalog(of: $0).namespaces.keys.sorted() }
+        #expect(names == [RealtimeFixture.namespace])
+        try await fixture.close()
+    }
+
     /// What is kept of it stays: it isn't taken for a new one.
     @Test func aDamagedNamespaceDoesNotStopTheOthers() async throws {
         let fixture = try RealtimeFixture(.memory)
@@ -186,18 +228,34 @@ struct FailureTests {
 private final class UnreadableGarbage: StorageEngine {
     private let inner = MemoryEngine()
     let failure = Mutex<StorageError?>(nil)
+    /// Whether nothing is kept of a batch that has met the failure.
+    let rollsBack = Mutex(false)
+    private let isMet = Mutex(false)
 
     func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
 
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        try inner.write { try body(Writer(writer: $0, failure: failure.withLock { $0 })) }
+        try inner.write { writer in
+            isMet.withLock { $0 = false }
+            let result = try body(Writer(writer: writer, engine: self))
+            if rollsBack.withLock({ $0 }), isMet.withLock({ $0 }) {
+                throw StorageError(.unavailable, "the batch was rolled back")
+            }
+            return result
+        }
     }
 
     func close() throws {}
 
+    fileprivate func check() throws {
+        guard let failure = failure.withLock({ $0 }) else { return }
+        isMet.withLock { $0 = true }
+        throw failure
+    }
+
     private struct Writer: StorageWriter, ForwardingReader {
         let writer: any StorageWriter
-        let failure: StorageError?
+        let engine: UnreadableGarbage
 
         var inner: any StorageReader { writer }
 
@@ -206,7 +264,7 @@ private final class UnreadableGarbage: StorageEngine {
         func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
 
         func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
-            if let failure { throw failure }
+            try engine.check()
             return try writer.removeRange(table, range, atMost: limit)
         }
     }

@@ -14,7 +14,8 @@ struct BackgroundWork {
     private enum Part: Hashable {
         /// Garbage that is removed, or an extent whose rows are moved.
         case extent(TreeLayout.Extent)
-        case index(namespace: String, number: UInt32)
+        /// In one state: one that can't be built can be dropped.
+        case index(namespace: String, number: UInt32, RealtimeIndex.State)
     }
 
     /// Namespaces that may have work.
@@ -27,7 +28,8 @@ struct BackgroundWork {
     private var unreadable: [Part: StorageError] = [:]
     /// Whether the last batch has failed.
     var isStuck = false
-    /// Whether it is done only in batches without jobs, because the last one has failed for damage: others could too.
+    /// Whether it is done only in batches without jobs, because the last one has failed, for damage or with rows that
+    /// can't be read: others could too.
     var waitsForIdle = false
 
     mutating func begin(with catalog: RealtimeCatalog) {
@@ -39,16 +41,32 @@ struct BackgroundWork {
     /// Keeps the rows of a tree although they are garbage, until the hold is released.
     mutating func hold(_ tree: UInt32, by hold: StagedHold) { held[tree] = hold }
 
-    /// Returns to rows that couldn't be read for the moment.
+    /// Returns to rows that couldn't be read for the moment, in a batch without jobs: SQLite keeps nothing of a batch
+    /// that has met them.
     mutating func retry(in catalog: RealtimeCatalog) {
         let damaged = unreadable.filter { $0.value.kind == .damaged }
         guard damaged.count < unreadable.count else { return }
         unreadable = damaged
+        waitsForIdle = true
         begin(with: catalog)
     }
 
-    /// Why some work isn't done; nil if it is.
-    var obstacle: StorageError? { unreadable.first?.value }
+    /// Whether rows of some part can't be read.
+    var isObstructed: Bool { !unreadable.isEmpty }
+
+    /// Why some work isn't done; nil if it is, or is no longer to be done.
+    func obstacle(in catalog: RealtimeCatalog) -> StorageError? {
+        unreadable.first { part, _ in
+            switch part {
+            case .extent(let extent):
+                catalog.namespaces.values.contains {
+                    $0.layout.garbage.contains(extent) || $0.layout.extents.contains(extent)
+                }
+            case .index(let namespace, let number, let state):
+                catalog.namespaces[namespace]?.indexes.contains { $0.number == number && $0.state == state } == true
+            }
+        }?.value
+    }
 
     func holds(_ tree: UInt32) -> Bool { held[tree]?.isReleased == false }
 
@@ -58,7 +76,12 @@ struct BackgroundWork {
     }
 
     /// Called after a rollback: the numbers of trees that were rolled back are used again.
-    mutating func forgetTrees(from next: UInt32) { held = held.filter { $0.key < next } }
+    mutating func forgetTrees(from next: UInt32) {
+        held = held.filter { $0.key < next }
+        unreadable = unreadable.filter { part, _ in
+            if case .extent(let extent) = part { extent.tree < next } else { true }
+        }
+    }
 
     var isDone: Bool { unsettled.isEmpty }
 
@@ -132,7 +155,7 @@ struct BackgroundWork {
         if let garbage = record.layout.garbage.first(where: isRemovable) { return .extent(garbage) }
         if let extent = try movable(of: record.layout, configuration, storage) { return .extent(extent) }
         return record.indexes.lazy.filter { $0.state != .ready }
-            .map { Part.index(namespace: namespace, number: $0.number) }.first { unreadable[$0] == nil }
+            .map { Part.index(namespace: namespace, number: $0.number, $0.state) }.first { unreadable[$0] == nil }
     }
 
     /// Reads all that it needs before it changes anything that would be wrong by itself.
@@ -148,7 +171,7 @@ struct BackgroundWork {
             let tree = record.layout.neighbor(of: extent)
             let moved = try move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
             kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
-        case .index(_, let number):
+        case .index(_, let number, _):
             guard let index = record.indexes.first(where: { $0.number == number }) else { return }
             guard try IndexPass(namespace, record.layout, index, storage).advance(atMost: limit) else { return }
             kind.update(namespace) { record, _ in record.finish(number) }

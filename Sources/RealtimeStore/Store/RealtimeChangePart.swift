@@ -23,14 +23,16 @@ final class RealtimeChangePart<Success>: CommitPart {
         let writer = NotingWriter(storage)
         do {
             success = try body(kind, writer)
-        } catch let error where !writer.hasWritten && Self.isDamage(error) {
-            // Only what it reads is damaged. The batch has other commits, which don't fail for it.
+        } catch let error where !writer.hasWritten && Self.isOfRows(error) {
+            // Only what it reads is damaged, or can't be read at the moment. The batch has other commits, which don't
+            // fail for it.
+            if let unread = error as? StorageError, unread.kind == .unavailable { batch.reportUnread(unread) }
             failure = RealtimeFailure(from: error)
         }
     }
 
-    private static func isDamage(_ error: any Error) -> Bool {
-        error is DecodingFailure || (error as? StorageError)?.kind == .damaged
+    private static func isOfRows(_ error: any Error) -> Bool {
+        error is DecodingFailure || (error as? StorageError)?.isOfRows == true
     }
 }
 

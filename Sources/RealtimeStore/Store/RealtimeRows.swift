@@ -48,6 +48,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         damagedNamespaces = catalog.damaged.mapValues(\.reason)
         recent = RecentRows(floor: version)
         background.begin(with: catalog)
+        // Readers don't take for damaged what the writer has read.
+        catalogs.add(catalog)
     }
 
     // MARK: Commits
@@ -273,11 +275,15 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         for waiter in roomWaiters[place...] { waiter.completion(nil) }
         roomWaiters.removeSubrange(place...)
         guard background.isDone else { return }
-        for waiter in waiters { waiter(background.obstacle.map { RealtimeFailure(from: $0) }) }
+        guard !waiters.isEmpty else { return }
+        let obstacle = background.obstacle(in: catalog).map { RealtimeFailure(from: $0) }
+        for waiter in waiters { waiter(obstacle) }
         waiters = []
     }
 
     func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {
+        // SQLite rolls back for a read with an I/O error. Commits don't meet it again.
+        if isDamage || background.isObstructed { background.waitsForIdle = true }
         catalog = durable
         isCatalogChanged = false
         recent.rollBack(to: version)
@@ -286,7 +292,6 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         background.begin(with: catalog)
         background.forgetTrees(from: catalog.nextTree)
         background.isStuck = true
-        if isDamage { background.waitsForIdle = true }
         fail(waiters: RealtimeFailure(from: error))
     }
 

@@ -419,11 +419,11 @@ import Testing
         for uid in ["ada", "bob"] { try await users.commit { try $0.insert(Self.user(uid)) } }
         engine.errors.withLock { $0[UserKeys.user("ada")] = StorageError(.damaged, "the page can't be read") }
         let damaged = try await users.commit { transaction in
-            var damaged: [String] = []
+            var uids: [String] = []
             for uid in ["ada", "bob"] {
-                do { try transaction.delete(uid) } catch is DecodingFailure { damaged.append(uid) }
+                do { try transaction.delete(uid) } catch is DecodingFailure { uids.append(uid) }
             }
-            return damaged
+            return uids
         }
         #expect(damaged == ["ada"])
         #expect(try await users.read { try $0.user("bob") } == nil)

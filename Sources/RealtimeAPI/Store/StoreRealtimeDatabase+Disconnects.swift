@@ -52,18 +52,19 @@ extension StoreRealtimeDatabase {
                 return check(write, as: RealtimePrincipal(stored: disconnect.principal))
             },
             completion: { [shared, name] result in
-                let unavailable: RealtimeFailure? =
+                let failure: RealtimeFailure? =
                     switch result {
                     case .failure(let failure): failure
                     case .success(let failures): failures.compactMap(\.self).first { $0.code == .unavailable }
                     }
-                if let unavailable {
-                    shared.logger.error(
-                        "what a client has registered for its disconnection can't be done yet",
-                        metadata: ["database.name": "\(name)", "error": "\(unavailable.message)"])
-                    shared.unfinished.add(.init(namespace: name, session: session))
-                }
-                completion(unavailable == nil)
+                guard let failure else { return completion(true) }
+                // What is damaged stays so.
+                let isOver = failure.code == .damaged
+                shared.logger.error(
+                    "what a client has registered for its disconnection can't be done\(isOver ? "" : " yet")",
+                    metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
+                if !isOver { shared.unfinished.add(.init(namespace: name, session: session)) }
+                completion(isOver)
             })
     }
 }

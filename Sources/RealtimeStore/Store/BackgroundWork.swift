@@ -182,7 +182,13 @@ struct BackgroundWork {
     private func movable(
         of layout: TreeLayout, _ configuration: RealtimeStoreConfiguration, _ storage: any StorageReader
     ) throws -> TreeLayout.Extent? {
-        let extents = layout.extents.filter { unreadable[.extent($0)] == nil }
+        // Where garbage is left that can't be read, it would be seen again.
+        let extents = layout.extents.filter { extent in
+            unreadable[.extent(extent)] == nil
+                && !layout.garbage.contains { garbage in
+                    garbage.range.intersection(extent.range) != nil && garbage.tree == layout.neighbor(of: extent)
+                }
+        }
         if layout.extents.count > configuration.maxExtents, let first = extents.first { return first }
         return try extents.first { extent in
             do {

@@ -149,6 +149,24 @@ struct DamagedRemainsTests {
         await store.shutdown()
     }
 
+    /// An engine may find the page damaged only when it stores the batch. The commit is to be sent again, and is then
+    /// stored without what is to be removed.
+    @Test func noCommitFailsForGoodBesideRowsThatCannotBeRemoved() async throws {
+        let engine = FixedChanges()
+        let test = try TestStore(engine: engine)
+        try await withStore(test) { test in
+            for number in 1...3 as ClosedRange<Int64> { try await test.set("a/b", ["n": .integer(number)]) }
+            engine.isDamaged.withLock { $0 = true }
+            test.clock.advance(seconds: 7200)
+            var codes: [StatusCode?] = []
+            for number in 4...6 as ClosedRange<Int64> {
+                codes.append(await refusal { _ = try await test.set("a/b", ["n": .integer(number)]) }?.code)
+                test.clock.advance(seconds: 2)
+            }
+            #expect(codes == [.unavailable, nil, nil])
+        }
+    }
+
     /// The writer's own work has met it.
     @Test(.endsHangs) func aCommitBesideDamagedWorkIsToBeSentAgain() async throws {
         let test = try TestStore { _ = try $0.add { _ in DamagedWork() } }
@@ -247,6 +265,42 @@ private final class DamagedDocuments: StorageEngine {
     }
 
     func close() throws {}
+}
+
+/// A memory engine that can't store a batch which removes changes from the log, because their page is damaged.
+private final class FixedChanges: StorageEngine {
+    private let inner = MemoryEngine()
+    let isDamaged = Mutex(false)
+    private let hasRemoved = Mutex(false)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { writer in
+            hasRemoved.withLock { $0 = false }
+            let result = try body(Writer(writer: writer) { [self] in hasRemoved.withLock { $0 = true } })
+            if isDamaged.withLock({ $0 }), hasRemoved.withLock({ $0 }) {
+                throw StorageError(.damaged, "the page can't be read")
+            }
+            return result
+        }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let removed: () -> Void
+
+        var inner: any StorageReader { writer }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try writer.put(table, key, value) }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws {
+            if table == .changes { removed() }
+            try writer.delete(table, key)
+        }
+    }
 }
 
 /// A memory engine whose writer finds the places in ordering queues damaged.

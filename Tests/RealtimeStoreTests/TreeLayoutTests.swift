@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func changedRangesLeaveTheOthers() async throws {
-        try await FuzzRounds.run("layouts", count: 200) { random, seed in
+        await FuzzRounds.run("layouts", count: 200) { random, seed in
             var layout = TreeLayout(tree: 1)
             // The tree of each path.
             var trees = [UInt32](repeating: 1, count: Self.end)

@@ -20,6 +20,8 @@ package final class CommitBatch {
     package let maxBytes: Int
     /// The approximate size of the batch's content.
     package private(set) var bytes = 0
+    /// Whether it is to have nothing but one job, so that damage which it meets can be that job's alone.
+    package internal(set) var isForOneJob = false
     private var answers: [(DocumentError?) -> Void] = []
 
     /// The rows that are held until they are stored.

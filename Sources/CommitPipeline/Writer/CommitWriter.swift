@@ -71,6 +71,7 @@ final class CommitWriter: @unchecked Sendable {
         do {
             let batch = try pipeline.engine.write { storage in
                 let batch = begin(storage)
+                batch.isForOneJob = isAlone && !waiting.isEmpty
                 open = batch
                 let start = ContinuousClock.now
                 while true {
@@ -103,9 +104,9 @@ final class CommitWriter: @unchecked Sendable {
             let guilty = isRunning ? waiting[next] : nil
             let rest = waiting[(isRunning ? next + 1 : next)...]
             // Clients give up what has met damage. So that they don't give up what has only shared a batch with it, or
-            // with the writer's own work, all are to send theirs again, and what comes to be alone in a batch fails for
-            // good.
-            if isDamage, isWorking || (isAlone ? next : waiting.count) > 1 { others.code = .unavailable }
+            // with rows that the writer removes, all are to send theirs again, and what is alone in a batch then fails
+            // for good.
+            if isDamage, !isAlone || isWorking { others.code = .unavailable }
             // Under load, what has met it would never be alone.
             if isDamage, !isRunning, !isWorking, !waiting.isEmpty { aloneUntil = pipeline.elapsed() + Self.damagePause }
             // If none was begun, the next batch would be the same.
@@ -153,6 +154,7 @@ final class CommitWriter: @unchecked Sendable {
             try StoreVersion.write(versions.applied, generations, to: batch.writer)
         }
         try sweep(batch)
+        guard !batch.isForOneJob else { return try batch.keepHistory(from: history) }
         let configuration = pipeline.configuration
         let retention = configuration.historyRetention.components
         let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
@@ -219,6 +221,7 @@ final class CommitWriter: @unchecked Sendable {
         if let sweptAt, time - sweptAt < .seconds(1) { return }
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
+        guard !batch.isForOneJob else { return }
         let now = pipeline.now()
         let areMoreAnswers = try removing("expired answers") {
             try answers.run(in: batch.writer, at: now, atMost: 2000)

@@ -60,7 +60,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs.
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
-        guard indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
+        guard !batch.isForOneJob, indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
         let configuration = parts.configuration
         let share = configuration.indexShareLimit
         let limit = isIdle ? configuration.indexBatchLimit : share

@@ -55,7 +55,10 @@ extension StoreRealtimeDatabase {
                 let failure: RealtimeFailure? =
                     switch result {
                     case .failure(let failure): failure
-                    case .success(let failures): failures.compactMap(\.self).first { $0.code == .unavailable }
+                    case .success(let results):
+                        [.unavailable, .damaged].lazy.compactMap { code in
+                            results.compactMap(\.self).first { $0.code == code }
+                        }.first
                     }
                 guard let failure else { return completion(true) }
                 // What is damaged stays so.

@@ -28,9 +28,17 @@ struct BackgroundWork {
     private var unreadable: [Part: StorageError] = [:]
     /// Whether the last batch has failed.
     var isStuck = false
+    /// For how many seconds it has been waiting for a batch without jobs; nil if it isn't.
+    private var idleWait: Int?
+
+    /// Under load each batch may have jobs.
+    private static let longestIdleWait = 60
+
     /// Whether it is done only in batches without jobs, because the last one has failed, for damage or with rows that
     /// can't be read: others could too.
-    var waitsForIdle = false
+    var waitsForIdle: Bool { idleWait.map { $0 < Self.longestIdleWait } ?? false }
+
+    mutating func waitForIdle() { idleWait = 0 }
 
     mutating func begin(with catalog: RealtimeCatalog) {
         unsettled = Set(catalog.namespaces.lazy.filter { !$0.value.isSettled }.map(\.key))
@@ -42,12 +50,13 @@ struct BackgroundWork {
     mutating func hold(_ tree: UInt32, by hold: StagedHold) { held[tree] = hold }
 
     /// Returns to rows that couldn't be read for the moment, in a batch without jobs: SQLite keeps nothing of a batch
-    /// that has met them.
+    /// that has met them. Called each second.
     mutating func retry(in catalog: RealtimeCatalog) {
+        idleWait = idleWait.map { $0 + 1 }
         let damaged = unreadable.filter { $0.value.kind == .damaged }
         guard damaged.count < unreadable.count else { return }
         unreadable = damaged
-        waitsForIdle = true
+        idleWait = idleWait ?? 0
         begin(with: catalog)
     }
 
@@ -56,16 +65,18 @@ struct BackgroundWork {
 
     /// Why some work isn't done; nil if it is, or is no longer to be done.
     func obstacle(in catalog: RealtimeCatalog) -> StorageError? {
-        unreadable.first { part, _ in
-            switch part {
-            case .extent(let extent):
-                catalog.namespaces.values.contains {
-                    $0.layout.garbage.contains(extent) || $0.layout.extents.contains(extent)
-                }
-            case .index(let namespace, let number, let state):
-                catalog.namespaces[namespace]?.indexes.contains { $0.number == number && $0.state == state } == true
+        unreadable.first { Self.exists($0.key, in: catalog) }?.value
+    }
+
+    private static func exists(_ part: Part, in catalog: RealtimeCatalog) -> Bool {
+        switch part {
+        case .extent(let extent):
+            catalog.namespaces.values.contains {
+                $0.layout.garbage.contains(extent) || $0.layout.extents.contains(extent)
             }
-        }?.value
+        case .index(let namespace, let number, let state):
+            catalog.namespaces[namespace]?.indexes.contains { $0.number == number && $0.state == state } == true
+        }
     }
 
     func holds(_ tree: UInt32) -> Bool { held[tree]?.isReleased == false }
@@ -75,12 +86,10 @@ struct BackgroundWork {
         look(at: namespace)
     }
 
-    /// Called after a rollback: the numbers of trees that were rolled back are used again.
-    mutating func forgetTrees(from next: UInt32) {
-        held = held.filter { $0.key < next }
-        unreadable = unreadable.filter { part, _ in
-            if case .extent(let extent) = part { extent.tree < next } else { true }
-        }
+    /// Called after a rollback: the numbers of trees and indexes that were rolled back are used again.
+    mutating func forgetAll(butOf catalog: RealtimeCatalog) {
+        held = held.filter { $0.key < catalog.nextTree }
+        unreadable = unreadable.filter { Self.exists($0.key, in: catalog) }
     }
 
     var isDone: Bool { unsettled.isEmpty }
@@ -109,7 +118,7 @@ struct BackgroundWork {
         _ kind: RealtimeRows, _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int,
         skipped: (StorageError, _ namespace: String) -> Void
     ) throws {
-        (isStuck, waitsForIdle) = (false, false)
+        (isStuck, idleWait) = (false, nil)
         guard let namespace = next else { return }
         guard let record = try? kind.record(of: namespace) else {
             unsettled.remove(namespace)
@@ -183,10 +192,12 @@ struct BackgroundWork {
         of layout: TreeLayout, _ configuration: RealtimeStoreConfiguration, _ storage: any StorageReader
     ) throws -> TreeLayout.Extent? {
         // Where garbage is left that can't be read, it would be seen again.
+        let trees = Set(layout.extents.map(\.tree) + [layout.tree])
+        let left = layout.garbage.filter { trees.contains($0.tree) }
         let extents = layout.extents.filter { extent in
             unreadable[.extent(extent)] == nil
-                && !layout.garbage.contains { garbage in
-                    garbage.range.intersection(extent.range) != nil && garbage.tree == layout.neighbor(of: extent)
+                && !left.contains {
+                    $0.range.intersection(extent.range) != nil && $0.tree == layout.neighbor(of: extent)
                 }
         }
         if layout.extents.count > configuration.maxExtents, let first = extents.first { return first }

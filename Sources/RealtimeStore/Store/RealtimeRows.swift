@@ -243,7 +243,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         let backlog = background.backlog(in: catalog, maxExtents: configuration.maxExtents)
         let steps = 1 + min(backlog / 4, Self.maxFurtherSteps)
         let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * min(steps, 8)
-        let mayWork = isIdle || !background.waitsForIdle
+        let mayWork = isIdle || !background.waitsForIdle && !batch.isForOneJob
         for _ in 0..<steps where mayWork && !background.isDone {
             // A copy: what the step changes in the catalog is looked at again.
             var work = background
@@ -283,14 +283,14 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     func rollBack(to version: Int64, _ error: DocumentError, isDamage: Bool) {
         // SQLite rolls back for a read with an I/O error. Commits don't meet it again.
-        if isDamage || background.isObstructed { background.waitsForIdle = true }
+        if isDamage || background.isObstructed { background.waitForIdle() }
         catalog = durable
         isCatalogChanged = false
         recent.rollBack(to: version)
         nodes.rolledBack()
         publish(upTo: nil, error)
         background.begin(with: catalog)
-        background.forgetTrees(from: catalog.nextTree)
+        background.forgetAll(butOf: catalog)
         background.isStuck = true
         fail(waiters: RealtimeFailure(from: error))
     }

@@ -8,13 +8,16 @@ final class UserRows: DataKind {
 
     private static let sweepInterval: Duration = .seconds(60)
     private static let sweptAtOnce = 500
+    /// The kinds of rows that are swept.
+    private static let kinds = 4
     /// Seconds after a message was due. It is given up long before, if messages are sent at all.
     private static let messagesKeptFor: Int64 = 2 * 86_400
 
     private let now: @Sendable () -> Timestamp
     private let elapsed: @Sendable () -> Duration
     // Used on the writer's thread.
-    nonisolated(unsafe) private var sweptAt: Duration?
+    /// When each kind of row was last looked at to its end, or its sweep has failed.
+    nonisolated(unsafe) private var sweptAt: [String: Duration] = [:]
     nonisolated(unsafe) private var nextAttempts: [UInt8]?
 
     init(now: @escaping @Sendable () -> Timestamp, elapsed: @escaping @Sendable () -> Duration) {
@@ -23,8 +26,11 @@ final class UserRows: DataKind {
     }
 
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
+        guard !batch.isForOneJob else { return }
         let time = elapsed()
-        if let sweptAt, time - sweptAt < Self.sweepInterval { return }
+        guard sweptAt.count < Self.kinds || sweptAt.values.contains(where: { time - $0 >= Self.sweepInterval }) else {
+            return
+        }
         let seconds = now().microseconds / 1_000_000
         let sweeps: [(rows: String, run: () throws -> Bool)] = [
             ("codes", { try self.sweep(storage, UserKeys.expired(at: seconds)) { UserKeys.code($0) } }),
@@ -49,20 +55,17 @@ final class UserRows: DataKind {
                 }
             ),
         ]
-        // Before they run: if SQLite rolls the batch back for what one has read, the next batch doesn't meet it again.
-        sweptAt = time
-        var (isDone, hasFailed) = (true, false)
-        for sweep in sweeps {
+        for sweep in sweeps where sweptAt[sweep.rows].map({ time - $0 >= Self.sweepInterval }) ?? true {
+            // Before it runs: if SQLite rolls the batch back for what it has read, the next batch doesn't meet it again.
+            sweptAt[sweep.rows] = time
             do {
-                if try !sweep.run() { isDone = false }
+                // The next batch continues.
+                if try !sweep.run() { sweptAt[sweep.rows] = nil }
             } catch let error as StorageError where error.isOfRows {
                 // No commit needs what is to be removed, so that none fails because of it.
                 batch.report(error, "removing old \(sweep.rows) of users")
-                hasFailed = true
             }
         }
-        // The next batch continues.
-        if !isDone, !hasFailed { sweptAt = nil }
     }
 
     /// Deletes messages that were left to lie: without sign-in, no message is sent.
@@ -105,7 +108,7 @@ final class UserRows: DataKind {
             if let value { try storage.put(.users, key, value) } else { try storage.delete(.users, key) }
         }
         // Rows that stay are looked at again after a while, not in each batch.
-        return gone.isEmpty || left.count < Self.sweptAtOnce
+        return gone.count < left.count || left.count < Self.sweptAtOnce
     }
 
     /// Deletes what has expired.

@@ -63,7 +63,7 @@ struct BackgroundWork {
     /// Whether rows of some part can't be read.
     var isObstructed: Bool { !unreadable.isEmpty }
 
-    /// Why some work isn't done; nil if it is, or is no longer to be done.
+    /// The error of a part that is still to be done and can't be; nil without such a part.
     func obstacle(in catalog: RealtimeCatalog) -> StorageError? {
         unreadable.first { Self.exists($0.key, in: catalog) }?.value
     }

@@ -28,8 +28,8 @@ package struct RealtimeStoreConfiguration: Sendable {
     /// A subtree with more rows is deleted or replaced without looking at them, and moved back only while it has no
     /// more.
     package var maxComparedRows = 2_000
-    /// The rows that one batch moves or removes in the background: beside commits, where much waits up to eight times as
-    /// many, and if there are none.
+    /// The rows that one batch moves or removes in the background: beside commits, and in a batch without commits. Beside
+    /// commits it may be eight times as many if much waits.
     package var maxSweptRows = 256
     package var maxIdleSweptRows = 4_096
     /// A namespace with more extents (see `TreeLayout`) moves even large ones back.

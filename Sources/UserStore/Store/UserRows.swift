@@ -15,9 +15,10 @@ final class UserRows: DataKind {
 
     private let now: @Sendable () -> Timestamp
     private let elapsed: @Sendable () -> Duration
+    /// When each kind of row was last swept to its end, or its sweep has failed.
     // Used on the writer's thread.
-    /// When each kind of row was last looked at to its end, or its sweep has failed.
     nonisolated(unsafe) private var sweptAt: [String: Duration] = [:]
+    // As `sweptAt`.
     nonisolated(unsafe) private var nextAttempts: [UInt8]?
 
     init(now: @escaping @Sendable () -> Timestamp, elapsed: @escaping @Sendable () -> Duration) {

@@ -124,6 +124,68 @@ struct DocumentCacheTests {
         #expect(cache.bytes == 0 && found([hot], in: cache) == nil)
     }
 
+    @Test func whatWasChangedLatelyIsFoundUpToTheDurableVersion() throws {
+        let cache = DocumentCache(version: 3, maxBytes: 1 << 20)
+        add([document(paths[0], 1)], at: [paths[0]], to: cache, version: 1) { _ in 1 }
+        var asked: [(DocumentPath, Int64)] = []
+        let found = cache.find(paths) { path, version in
+            asked.append((path, version))
+            return .some(nil)
+        }
+        #expect(found?.documents.map(\.document) == [document(paths[0], 1), nil])
+        #expect(asked.map(\.0) == [paths[1]] && asked.map(\.1) == [3])
+        #expect(cache.find(paths) { _, _ in nil } == nil)
+        // Together they would hold up the caller's thread.
+        #expect(cache.find(paths) { path, _ in document(path, 2, padding: 20_000) } == nil)
+        cache.close()
+        #expect(cache.find([paths[1]]) { _, _ in .some(nil) } == nil)
+    }
+
+    @Test func ofADocumentTheLastChangeIsRemembered() throws {
+        var changes = RecentChanges(floor: 0, maxCount: 3, maxBytes: 1 << 20)
+        func append(_ path: DocumentPath, _ n: Int64, isDeleted: Bool = false) {
+            let after = isDeleted ? nil : document(path, n)
+            changes.append([
+                RecentChanges.Entry(
+                    DocumentChange(path: path, before: nil, after: after), version: n, storedBytes: 10)
+            ])
+        }
+        append(paths[0], 1)
+        append(paths[1], 2)
+        #expect(changes.state(of: paths[0], upTo: 1) == .some(document(paths[0], 1)))
+        append(paths[0], 3, isDeleted: true)
+        // Of an earlier state it isn't known any more.
+        #expect(changes.state(of: paths[0], upTo: 2) == nil)
+        #expect(changes.state(of: paths[0], upTo: 3) == .some(nil))
+        changes.rollBack(to: 2)
+        #expect(changes.state(of: paths[0], upTo: 3) == .some(document(paths[0], 1)))
+        append(paths[1], 3)
+        append(paths[1], 4)
+        // The oldest was forgotten.
+        #expect(changes.state(of: paths[0], upTo: 4) == nil)
+        #expect(changes.state(of: paths[1], upTo: 4) == .some(document(paths[1], 4)))
+    }
+
+    /// No reader is free meanwhile, and none has read them before.
+    @Test(.endsHangs) func whatWasChangedLatelyIsReadWithoutAReader() async throws {
+        try await withStore { test in
+            let gate = DispatchSemaphore(value: 0)
+            let readers = CommitConfiguration().readerThreads
+            for _ in 0..<readers {
+                test.store.submit(ViewRead(store: test.store, completion: { _ in }) { _, _ in gate.wait() })
+            }
+            try await test.set("c/a", ["n": .integer(1)])
+            #expect(try await test.get("c/a")?.fields == ["n": .integer(1)])
+            try await test.commit([Write(path: paths[0], operation: .delete)])
+            #expect(try await test.get("c/a") == nil)
+            let id = try await test.begin()
+            #expect(try await test.get("c/a", in: id) == nil)
+            try await test.set("c/a", [:])
+            #expect(await refusal { try await test.set("c/b", [:], in: id) }?.code == .aborted)
+            for _ in 0..<readers { gate.signal() }
+        }
+    }
+
     /// No reader is free meanwhile.
     @Test(.endsHangs) func clientsAreAnsweredFromItAsTheirPolicyDecides() async throws {
         try await withStore { test in
@@ -193,7 +255,16 @@ struct DocumentCacheTests {
     /// Reads documents until they are known.
     private func know(_ paths: [String], _ test: TestStore) async throws {
         for _ in 0..<3 { for path in paths { _ = try await test.get(path) } }
-        #expect(try test.store.parts.cache.find(paths.map { try DocumentPath($0) }) != nil)
+        #expect(try test.store.parts.find(paths.map { try DocumentPath($0) }) != nil)
+    }
+
+    /// With and without what was changed lately.
+    private static let remembered = [0, 50_000]
+
+    private func configuration(remembering changes: Int) -> StoreConfiguration {
+        var configuration = TestStore.configuration
+        configuration.maxRecentChanges = changes
+        return configuration
     }
 
     @Test(arguments: [EngineKind.memory, .sqlite])
@@ -267,15 +338,15 @@ struct DocumentCacheTests {
             #expect(await refusal { try await test.set("c/a", ["n": .integer(2)]) } != nil)
             engine.fails.withLock { $0 = false }
             for _ in 0..<3 { #expect(try await test.get("c/a")?.fields == ["n": .integer(1)]) }
-            #expect(test.store.parts.cache.find([paths[0]]) != nil)
+            #expect(test.store.parts.find([paths[0]]) != nil)
         }
     }
 
     /// Two documents of each writer always change together, and each reader sees whole commits, in their order, and all that
     /// were acknowledged before.
-    @Test(arguments: [EngineKind.memory, .sqlite])
-    func readersSeeWholeCommitsInOrder(_ kind: EngineKind) async throws {
-        try await withStore(kind) { test in
+    @Test(arguments: [EngineKind.memory, .sqlite], remembered)
+    func readersSeeWholeCommitsInOrder(_ kind: EngineKind, remembered changes: Int) async throws {
+        try await withStore(kind, configuration: configuration(remembering: changes)) { test in
             let pairs = try Pairs(writers: 3)
             try await withThrowingTaskGroup { group in
                 for writer in pairs.paths.indices { group.addTask { try await pairs.write(writer, to: test) } }
@@ -284,7 +355,7 @@ struct DocumentCacheTests {
             }
             // Most are here once nothing changes.
             for pair in pairs.paths { _ = try await test.store.get(pair, .strong, in: OperationContext()) }
-            #expect(pairs.paths.allSatisfy { test.store.parts.cache.find($0) != nil })
+            #expect(pairs.paths.allSatisfy { test.store.parts.find($0) != nil })
         }
     }
 }

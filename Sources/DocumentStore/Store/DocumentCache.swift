@@ -2,7 +2,7 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// The newest states of documents that were read more than once lately.
+/// The newest states of documents that were read more than once lately, and a way to those that were changed lately.
 ///
 /// What passes between threads for the read of a document costs more than the document. Every state here is current as of
 /// the last durable commit. A document leaves the cache before its change becomes durable, and returns afterwards: otherwise
@@ -47,16 +47,29 @@ final class DocumentCache: Sendable {
     // MARK: Reads
 
     /// The documents, in a state at least as new as the call; nil unless all are known.
-    func find(_ paths: [DocumentPath]) -> Found? {
+    ///
+    /// - Parameter changed: a document that isn't in the cache, after its last change; nil if that isn't known or came
+    ///   after the version, and also if it isn't durable yet. It must know of a change before ``willChange(_:)`` is called.
+    func find(
+        _ paths: [DocumentPath], changed: (_ path: DocumentPath, _ version: Int64) -> Document?? = { _, _ in nil }
+    ) -> Found? {
         guard paths.count <= Self.maxDocuments else { return nil }
         // A read of another snapshot may have seen a later state, in which these documents are the same: what it has
         // changed had left before it became durable. A state that is seen only after they were found may have others.
         let seen = seen.load(ordering: .sequentiallyConsistent)
         // What is evicted is freed without the lock, here and below.
-        let (documents, version, _) = state.withLock { state in
-            (state.find(paths), state.version, state.known.takeEvicted())
+        let (cached, version, _) = state.withLock { state in
+            (state.isClosed ? nil : paths.map { state.known.use($0) }, state.version, state.known.takeEvicted())
         }
-        guard let documents else { return nil }
+        guard let cached else { return nil }
+        var (documents, bytes) = ([Known](), 0)
+        documents.reserveCapacity(paths.count)
+        for (path, cached) in zip(paths, cached) {
+            guard let known = cached ?? changed(path, version).map({ Known($0, at: path) }) else { return nil }
+            bytes += known.weight
+            guard bytes <= Self.maxAnswerBytes else { return nil }
+            documents.append(known)
+        }
         return Found(documents: documents, version: max(version, seen))
     }
 
@@ -121,23 +134,11 @@ private struct State {
     var read = RecentHashes()
     /// What the open batch changes, and whether it was known.
     var changing: [DocumentPath: Bool] = [:]
-    private var isClosed = false
+    private(set) var isClosed = false
 
     init(version: Int64, maxBytes: Int) {
         self.version = version
         known = RecentMap(maxBytes: maxBytes)
-    }
-
-    mutating func find(_ paths: [DocumentPath]) -> [DocumentCache.Known]? {
-        var (found, bytes) = ([DocumentCache.Known](), 0)
-        found.reserveCapacity(paths.count)
-        for path in paths {
-            guard let next = known.use(path) else { return nil }
-            bytes += next.weight
-            guard bytes <= DocumentCache.maxAnswerBytes else { return nil }
-            found.append(next)
-        }
-        return found
     }
 
     mutating func add(_ document: DocumentCache.Known, _ path: DocumentPath) {

@@ -40,6 +40,19 @@ final class DocumentParts: Sendable {
         return DocumentView(snapshot.storage, catalog)
     }
 
+    /// The newest states of documents that need no reader: of those that were read more than once or changed lately.
+    ///
+    /// - Returns: nil unless all are known.
+    func find(_ paths: [DocumentPath]) -> DocumentCache.Found? {
+        cache.find(paths) { path, version in transactions.withLock { $0.changes.state(of: path, upTo: version) } }
+    }
+
+    /// The same in the open batch. Called on the writer's thread.
+    func findInBatch(_ paths: [DocumentPath]) -> DocumentCache.Found? {
+        // What the batch changes isn't in the cache.
+        cache.find(paths) { path, _ in transactions.withLock { $0.changes.state(of: path, upTo: .max) } }
+    }
+
     /// Counts documents that wait with a decided commit.
     ///
     /// - Returns: false if there would be too many.

@@ -9,7 +9,7 @@ extension DocumentStore {
         completion: @escaping Completion<DocumentsAnswer>
     ) {
         // A reader would decide on all of a client's documents again if it had to decide on one.
-        if consistency == .strong, context.policy == nil || paths.count == 1, let found = parts.cache.find(paths),
+        if consistency == .strong, context.policy == nil || paths.count == 1, let found = parts.find(paths),
             let answer = answer(found, paths, context)
         {
             return completion(answer)
@@ -24,7 +24,7 @@ extension DocumentStore {
                 if !pipeline.submit(job, limit: pipeline.configuration.maxWaiting) { submit(read) }
                 return
             }
-            if let found = parts.cache.find(paths), let answer = answer(found, paths, in: id, context) {
+            if let found = parts.find(paths), let answer = answer(found, paths, in: id, context) {
                 return completion(answer)
             }
         }
@@ -59,7 +59,7 @@ extension DocumentStore {
     /// What a transaction reads.
     ///
     /// - Returns: nil if it isn't what was found, in the state that the transaction sees.
-    private func answer(
+    func answer(
         _ found: DocumentCache.Found, _ paths: [DocumentPath], in id: TransactionID, _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError>? {
         let (reads, time) = (ReadSet(documents: Set(paths)), elapsed())

@@ -21,12 +21,18 @@ struct RecentChanges: Sendable {
         }
     }
 
+    /// The last change of a document.
+    private struct Last {
+        var version: Int64
+        var position: Int
+    }
+
     /// In the order of their versions.
     private var entries = IndexedQueue<Entry>()
     /// Positions of the entries of each collection, and of all collections of an id.
     private var collections: [CollectionPath: IndexedQueue<Int>] = [:]
     private var groups: [String: IndexedQueue<Int>] = [:]
-    private var lastVersions: [DocumentPath: Int64] = [:]
+    private var last: [DocumentPath: Last] = [:]
     private(set) var bytes = 0
     /// All changes after this version are here.
     private(set) var floor: Int64
@@ -44,7 +50,7 @@ struct RecentChanges: Sendable {
             let position = entries.positions.upperBound
             collections[entry.collection, default: IndexedQueue()].append(position)
             groups[entry.group, default: IndexedQueue()].append(position)
-            lastVersions[entry.change.path] = entry.version
+            last[entry.change.path] = Last(version: entry.version, position: position)
             bytes += entry.bytes
             entries.append(entry)
         }
@@ -58,7 +64,7 @@ struct RecentChanges: Sendable {
         guard !documents.isEmpty else { return nil }
         let newer = entries.firstPosition { $0.version > version }..<entries.positions.upperBound
         guard newer.count < documents.count else {
-            return documents.first { lastVersions[$0].map { $0 > version } ?? false }
+            return documents.first { last[$0].map { $0.version > version } ?? false }
         }
         for position in newer {
             if let path = entries[position]?.change.path, documents.contains(path) { return path }
@@ -67,7 +73,13 @@ struct RecentChanges: Sendable {
     }
 
     /// An upper bound for the version of a document's last change.
-    func newest(of path: DocumentPath) -> Int64 { lastVersions[path] ?? floor }
+    func newest(of path: DocumentPath) -> Int64 { last[path]?.version ?? floor }
+
+    /// A document after its last change; nil if that isn't remembered, or came after a version.
+    func state(of path: DocumentPath, upTo version: Int64) -> Document?? {
+        guard let last = last[path], last.version <= version, let entry = entries[last.position] else { return nil }
+        return .some(entry.change.after)
+    }
 
     /// A range of versions that contains all changes after a version that may concern a query; nil if there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
@@ -121,10 +133,10 @@ struct RecentChanges: Sendable {
         // Adding the lost changes may have raised the floor above the version; now no change is newer than it.
         floor = min(floor, version)
         guard !lost.isEmpty else { return }
-        for path in lost { lastVersions[path] = nil }
+        for path in lost { last[path] = nil }
         for position in entries.positions {
             guard let entry = entries[position], lost.contains(entry.change.path) else { continue }
-            lastVersions[entry.change.path] = entry.version
+            last[entry.change.path] = Last(version: entry.version, position: position)
         }
     }
 
@@ -141,10 +153,11 @@ struct RecentChanges: Sendable {
     }
 
     private mutating func removeFirst() {
+        let position = entries.positions.lowerBound
         guard let entry = entries.popFirst() else { return }
         floor = entry.version
         bytes -= entry.bytes
-        if lastVersions[entry.change.path] == entry.version { lastVersions[entry.change.path] = nil }
+        if last[entry.change.path]?.position == position { last[entry.change.path] = nil }
         forget(&collections[entry.collection], fromEnd: false)
         forget(&groups[entry.group], fromEnd: false)
     }

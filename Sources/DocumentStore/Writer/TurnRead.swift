@@ -21,16 +21,28 @@ struct TurnRead: CommitJob {
             return false
         }
         do {
-            let view = DocumentView(batch.storage, catalog)
-            guard let answer = try read.answer(from: view, version: batch.versions.applied) else {
-                throw DocumentError(.internal, "a transaction has seen a state that is still to come")
-            }
-            read.complete(.success(answer))
+            read.complete(.success(try answer(in: batch, catalog)))
             return true
         } catch {
             let error = DocumentError(from: error)
             read.fail(error)
             return error.code == .aborted
         }
+    }
+
+    private func answer(in batch: CommitBatch, _ catalog: IndexCatalog) throws -> DocumentsAnswer {
+        let (store, version) = (read.store, batch.versions.applied)
+        // The transaction before has mostly just changed them.
+        if let known = store.parts.findInBatch(read.paths),
+            let answer = store.answer(
+                DocumentCache.Found(documents: known.documents, version: version), read.paths, in: transaction,
+                read.context)
+        {
+            return try answer.get()
+        }
+        guard let answer = try read.answer(from: DocumentView(batch.storage, catalog), version: version) else {
+            throw DocumentError(.internal, "a transaction has seen a state that is still to come")
+        }
+        return answer
     }
 }

@@ -65,6 +65,37 @@ struct WriterTests {
         pipeline.jobs.close()
     }
 
+    /// Each change of a document that many wait for takes a way to a function and back, which is not made longer by others.
+    @Test func jobsForWhichOthersWaitComeFirst() throws {
+        let (store, writer) = try make()
+        let path = try DocumentPath("hot/counter")
+        let context = OperationContext()
+        let steps = Mutex([String]())
+        let note = { @Sendable (step: String) in steps.withLock { $0.append(step) } }
+        let ids = try (0..<2).map { _ in
+            try store.parts.transactions.withLock { table throws(DocumentError) in
+                try table.begin(isReadOnly: false, context: context, at: clock.elapsed())
+            }
+        }
+        let reads = ids.enumerated().map { number, id in
+            let read = GetRead(store: store, paths: [path], consistency: .transaction(id), context: context) { _ in
+                note("read \(number)")
+            }
+            return TurnRead(read: read, transaction: id, hot: [path])
+        }
+        writer.runBatch(reads)
+        #expect(steps.withLock { $0 } == ["read 0"])
+        let end = Rollback(store: store, transaction: ids[0], context: context) { _ in note("end 0") }
+        writer.runBatch([Job { _ in note("other") }, end])
+        #expect(steps.withLock { $0 } == ["read 0", "end 0", "read 1", "other"])
+        // What comes while jobs run, too.
+        let last = Rollback(store: store, transaction: ids[1], context: context) { _ in note("end 1") }
+        let pipeline = store.pipeline
+        writer.runBatch([Job { _ in _ = pipeline.submit(last) }, Job { _ in note("another") }])
+        #expect(steps.withLock { $0 }.suffix(2) == ["another", "end 1"])
+        pipeline.jobs.close()
+    }
+
     private struct Job: CommitJob {
         let body: @Sendable (CommitBatch) -> Void
 

@@ -9,4 +9,11 @@ package protocol CommitJob: Sendable {
 
     /// Called if the batch failed before the job was done.
     func fail(_ error: DocumentError)
+
+    /// The transaction that the job ends; nil if it ends none.
+    var endedTransaction: TransactionID? { get }
+}
+
+extension CommitJob {
+    package var endedTransaction: TransactionID? { nil }
 }

@@ -62,7 +62,7 @@ final class CommitWriter: @unchecked Sendable {
     /// - Returns: the jobs left for the next batch, if this one was full, or had to have one job.
     @discardableResult
     func runBatch(_ first: [any CommitJob]) -> [any CommitJob] {
-        var waiting = first
+        var waiting = inOrder(first)
         var next = 0
         var open: CommitBatch?
         // Whether a job runs, and whether the writer does work of its own.
@@ -76,16 +76,25 @@ final class CommitWriter: @unchecked Sendable {
                 let start = ContinuousClock.now
                 while true {
                     while next < (isAlone ? min(waiting.count, 1) : waiting.count), !batch.isFull {
+                        let othersWait = isAwaited(waiting[next])
                         isRunning = true
                         try waiting[next].run(in: batch)
                         isRunning = false
                         next += 1
+                        guard !isAlone else { continue }
+                        // The next of those that wait goes on while the jobs behind this one run.
+                        if othersWait { for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) } }
+                        if next < waiting.count, let more = awaitedJobs(after: ContinuousClock.now - start) {
+                            let (awaited, others) = split(more)
+                            waiting.insert(contentsOf: awaited, at: next)
+                            waiting += others
+                        }
                     }
                     for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) }
                     guard !isAlone, !batch.isFull, let more = jobsToJoin(after: ContinuousClock.now - start) else {
                         break
                     }
-                    waiting += more
+                    waiting += inOrder(more)
                 }
                 isWorking = true
                 for kind in kinds { try kind.work(in: batch, to: batch.writer, isIdle: waiting.isEmpty) }
@@ -135,6 +144,30 @@ final class CommitWriter: @unchecked Sendable {
             let more = jobs.take(within: configuration.groupPause), !more.isEmpty
         else { return nil }
         return more
+    }
+
+    /// What has come while jobs run, if a transaction may be among it for which others wait.
+    private func awaitedJobs(after elapsed: @autoclosure () -> Duration) -> [any CommitJob]? {
+        guard kinds.contains(where: { $0.expectsMoreJobs }), !jobs.isEmpty,
+            elapsed() < pipeline.configuration.groupLimit
+        else { return nil }
+        return jobs.take(within: .zero)
+    }
+
+    private func isAwaited(_ job: any CommitJob) -> Bool {
+        guard let transaction = job.endedTransaction else { return false }
+        return kinds.contains { $0.isAwaited(transaction) }
+    }
+
+    /// Those first for which others wait.
+    private func inOrder(_ jobs: [any CommitJob]) -> [any CommitJob] {
+        let (awaited, others) = split(jobs)
+        return awaited.isEmpty ? jobs : awaited + others
+    }
+
+    private func split(_ jobs: [any CommitJob]) -> (awaited: [any CommitJob], others: [any CommitJob]) {
+        let awaited = jobs.filter(isAwaited)
+        return awaited.isEmpty ? ([], jobs) : (awaited, jobs.filter { !isAwaited($0) })
     }
 
     private func begin(_ storage: any StorageWriter) -> CommitBatch {

@@ -26,13 +26,16 @@ package protocol DataKind: AnyObject, Sendable {
     /// Called when a batch begins.
     func beginBatch()
 
-    /// Called when all waiting jobs have run; does the work that they made possible.
+    /// Called when all waiting jobs have run, or one for which others wait; does the work that they made possible.
     ///
     /// - Throws: if the batch must not be kept.
     func finishRound(in batch: CommitBatch, to storage: any StorageWriter) throws
 
     /// Whether a caller that was answered in the open batch is likely to return at once, and can share its sync.
     var expectsMoreJobs: Bool { get }
+
+    /// Whether others wait for this transaction to end.
+    func isAwaited(_ transaction: TransactionID) -> Bool
 
     /// Does some of the kind's background work.
     ///
@@ -84,6 +87,7 @@ extension DataKind {
     package func beginBatch() {}
     package func finishRound(in batch: CommitBatch, to storage: any StorageWriter) throws {}
     package var expectsMoreJobs: Bool { false }
+    package func isAwaited(_ transaction: TransactionID) -> Bool { false }
     package func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {}
     package func expire() -> Int64? { nil }
     package var generation: Int64? { nil }

@@ -58,6 +58,8 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     var expectsMoreJobs: Bool { turns.expectsMoreJobs }
 
+    func isAwaited(_ transaction: TransactionID) -> Bool { turns.isAwaited(transaction) }
+
     /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs.
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         guard !batch.isForOneJob, indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }

@@ -15,6 +15,8 @@ final class TransactionTurns {
     /// Whether a transaction that got its turn in the open batch is likely to return at once.
     var expectsMoreJobs: Bool { turns.awaitsNews }
 
+    func isAwaited(_ transaction: TransactionID) -> Bool { turns.hasTurn(transaction) }
+
     var pause: Duration? { turns.timeout(at: parts.elapsed()) }
 
     func beginBatch() {

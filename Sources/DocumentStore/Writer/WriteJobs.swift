@@ -22,6 +22,8 @@ struct WriteCommit: CommitJob {
     /// How often a commit is decided whose decision would keep the writer.
     static let maxDecisions = 5
 
+    var endedTransaction: TransactionID? { transaction }
+
     func run(in batch: CommitBatch) throws {
         let part = DocumentCommit(writes, transaction, decision: decision, store.writer, store.parts)
         let outcome = try batch.run(Commit([part] + others(), answer: completing, effects: effects, in: context))
@@ -127,6 +129,8 @@ struct Rollback: CommitJob {
     let transaction: TransactionID
     let context: OperationContext
     let completion: DocumentStore.Completion<RollbackAnswer>
+
+    var endedTransaction: TransactionID? { transaction }
 
     func run(in batch: CommitBatch) throws {
         do {

@@ -47,6 +47,8 @@ struct WriterTurns {
 
     mutating func startGroup() { fresh = [] }
 
+    func hasTurn(_ id: TransactionID) -> Bool { turns[id] != nil }
+
     /// How long the writer may sleep; nil for as long as there are no jobs.
     func timeout(at now: Duration) -> Duration? {
         // Left over from a batch that failed.

@@ -7,6 +7,7 @@ struct Exchange {
     private let began: Duration
     private var lastByte: Duration
     private var response: OutboundResponse?
+    private var hasSentBody = false
     /// Why the rest of the response is refused.
     private var refusal: OutboundError?
 
@@ -28,6 +29,9 @@ struct Exchange {
         guard now >= deadline else { return nil }
         return OutboundError(.timedOut, host: host, "no byte arrived for \(request.limits.silence)")
     }
+
+    /// A part of the request's body was sent.
+    mutating func sentBody() { hasSentBody = true }
 
     mutating func receiveHead(status: Int, headers: [String: String], at now: Duration) {
         lastByte = now
@@ -62,7 +66,12 @@ struct Exchange {
     /// - Parameter error: why the connection ended; nil if the response is complete.
     func end(with error: OutboundError?) -> Result<OutboundResponse, OutboundError> {
         if let response, request.need == .status { return .success(response) }
-        if let error = refusal ?? error { return .failure(error) }
+        if var error = refusal ?? error {
+            // Of a host with several addresses, the library reports the one that was refused first, even if another one
+            // has received the request.
+            if hasSentBody, error.kind == .notSent { error.kind = .lost }
+            return .failure(error)
+        }
         guard let response else { return .failure(OutboundError(.lost, host: host, "the response isn't HTTP")) }
         return .success(response)
     }

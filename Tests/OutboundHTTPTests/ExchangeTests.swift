@@ -27,4 +27,12 @@ import Testing
         #expect(exchange.expiry(at: .seconds(30)) == nil)
         #expect(exchange.expiry(at: .seconds(31))?.kind == .timedOut)
     }
+
+    @Test func aRequestWhoseBodyWasSentMayHaveArrived() {
+        var exchange = exchange()
+        let refused = OutboundError(.notSent, host: "a", "refused")
+        #expect(exchange.end(with: refused) == .failure(refused))
+        exchange.sentBody()
+        #expect(exchange.end(with: refused) == .failure(OutboundError(.lost, host: "a", "refused")))
+    }
 }

@@ -40,4 +40,23 @@ import Testing
         #expect(kinds.count == count)
         #expect(kinds.values.allSatisfy { $0 == .timedOut })
     }
+
+    /// FoundationNetworking reports so any failure after another address of the host has refused the connection.
+    @Test func aRefusedAddressDoesNotHideThatTheBodyWasSent() throws {
+        let exchanges = OpenExchanges(ExchangeClock(ManualClock()))
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: try #require(URL(string: "http://127.0.0.1/")))
+        let request = OutboundRequest(to: "http://127.0.0.1/", body: [1], limits: Self.limits)
+        let kind = Mutex<OutboundError.Kind?>(nil)
+        exchanges.begin(Exchange(request, host: "127.0.0.1", at: .zero), for: task) { outcome in
+            guard case .failure(let error) = outcome else { return }
+            kind.withLock { $0 = error.kind }
+        }
+        exchanges.urlSession(
+            session, task: task, didSendBodyData: 1, totalBytesSent: 1, totalBytesExpectedToSend: 1)
+        exchanges.urlSession(session, task: task, didCompleteWithError: URLError(.cannotConnectToHost))
+        let ended = kind.withLock { $0 }
+        #expect(ended == .lost)
+    }
 }

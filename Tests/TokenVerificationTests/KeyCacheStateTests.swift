@@ -145,6 +145,24 @@ import Testing
         #expect(!state.begin(now: now + 800))
     }
 
+    /// A clock that was ahead would otherwise hide the issuer's new keys until it is there again.
+    @Test func clockThatIsSetBackDelaysNoFetch() throws {
+        let state = try filled()
+        let time = now - 30 * 86_400
+        guard case .fetching = state.lookUp("new", now: time) else {
+            Issue.record("the key may have come since")
+            return
+        }
+        #expect(state.isFetchExpected(now: time))
+        #expect(state.secondsUntilDue(now: time) == 0)
+        #expect(state.begin(now: time))
+        state.fail(now: time)
+        #expect(state.secondsUntilDue(now: time) == 1)
+        // As long as if they had been fetched now, with the highest age.
+        #expect(try isKnown(state, at: time + 2 * 86_400 - 1))
+        #expect(try !isKnown(state, at: time + 2 * 86_400))
+    }
+
     @Test func stoppedCacheExpectsNothing() throws {
         let state = try filled()
         state.stop()

@@ -14,6 +14,7 @@ enum KeyLookup: Sendable {
 /// Keys are refreshed when 80 % of their age has passed. During an outage they stay usable for a day after they have
 /// lapsed, while fetches are retried with backoff. An unknown key id may belong to a new key, so it brings the next
 /// fetch forward, but never to less than 30 seconds after the last one: a flood of made-up ids causes no more fetches.
+/// If the clock is set back to before the last fetch, the next one is due at once: it was planned by a wrong clock.
 struct KeyCacheState {
     struct Limits {
         /// How many seconds keys stay usable after they have lapsed.
@@ -51,7 +52,7 @@ struct KeyCacheState {
         switch activity {
         case .fetching: return .fetching
         case .stopped: return .unavailable
-        case .idle(let due) where due <= now: return .fetching
+        case .idle(let due) where isDue(due, at: now): return .fetching
         case .idle:
             guard failures == 0 else { return .unavailable }
             guard now - lastFetch >= limits.unknownKeyInterval else { return .unknown }
@@ -62,7 +63,8 @@ struct KeyCacheState {
 
     /// Begins a fetch if one is due and none is in progress.
     mutating func begin(now: Int64) -> Bool {
-        guard case .idle(let due) = activity, due <= now else { return false }
+        guard case .idle(let due) = activity, isDue(due, at: now) else { return false }
+        if now < lastFetch { usableUntil = min(usableUntil, now + limits.maxAge.upperBound + limits.outage) }
         activity = .fetching
         lastFetch = now
         return true
@@ -90,7 +92,7 @@ struct KeyCacheState {
     func isFetchExpected(now: Int64) -> Bool {
         switch activity {
         case .fetching: true
-        case .idle(let due): due <= now
+        case .idle(let due): isDue(due, at: now)
         case .stopped: false
         }
     }
@@ -98,8 +100,10 @@ struct KeyCacheState {
     /// Seconds until the next fetch is due; nil while one is in progress, and after the stop.
     func secondsUntilDue(now: Int64) -> Int64? {
         guard case .idle(let due) = activity else { return nil }
-        return due <= now ? 0 : due - now
+        return isDue(due, at: now) ? 0 : due - now
     }
+
+    private func isDue(_ due: Int64, at now: Int64) -> Bool { due <= now || now < lastFetch }
 
     private mutating func end(due: Int64) {
         guard case .fetching = activity else { return }

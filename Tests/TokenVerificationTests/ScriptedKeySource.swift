@@ -19,6 +19,10 @@ final class ScriptedKeySource: KeySource {
 
     var fetchCount: Int { count.withLock { $0 } }
 
+    func publish(_ keys: KeySet, maxAge: Int64 = 1000) {
+        answer.withLock { $0 = .success(FetchedKeys(keys: keys, maxAge: maxAge)) }
+    }
+
     func fail() { answer.withLock { $0 = .failure(KeySourceError("the issuer is out")) } }
 
     func fetch() async throws(KeySourceError) -> FetchedKeys {

@@ -1,6 +1,7 @@
 package import OutboundHTTP
 
-/// The keys of an OpenID Connect issuer, found by its discovery document and fetched when they are asked for.
+/// The keys of an OpenID Connect issuer, found by its discovery document. They are fetched, and refreshed, when one is
+/// asked for.
 package actor IssuerKeys {
     private let source: any KeySource
     private let now: WallClock
@@ -22,6 +23,8 @@ package actor IssuerKeys {
     /// - Returns: nil if the issuer has no such key.
     /// - Throws: `KeySourceError` if the keys can't be fetched.
     package func key(_ id: String) async throws(KeySourceError) -> PublicKey? {
+        // Without this, a key that the issuer has revoked would be accepted for as long as an outage may last.
+        if state.isFetchExpected(now: now()) { await fetch() }
         for _ in 0..<2 {
             switch state.lookUp(id, now: now()) {
             case .key(let key): return key

@@ -1,0 +1,38 @@
+import HostTesting
+@testable import TokenVerification
+import TestSupport
+import Testing
+
+@Suite struct IssuerKeysTests {
+    private let clock = ManualClock.atIssue()
+
+    private func has(_ id: String, _ keys: IssuerKeys) async throws -> Bool { try await keys.key(id) != nil }
+
+    @Test func aRevokedKeyIsRefusedOnceTheKeysAreRefreshed() async throws {
+        let (first, second) = (try TestIssuer.shared.get().key, try TestIssuer.next.get().key)
+        let source = ScriptedKeySource(first.keys, maxAge: 1000)
+        let keys = IssuerKeys(source: source, now: clock.wall)
+        #expect(try await has(first.keyID, keys))
+        source.publish(second.keys)
+        clock.advance(by: .seconds(799))
+        #expect(try await has(first.keyID, keys))
+        #expect(source.fetchCount == 1)
+        clock.advance(by: .seconds(1))
+        #expect(try await !has(first.keyID, keys))
+        #expect(try await has(second.keyID, keys))
+        #expect(source.fetchCount == 2)
+    }
+
+    @Test func keysStayInUseThroughAnOutage() async throws {
+        let key = try TestIssuer.shared.get().key
+        let source = ScriptedKeySource(key.keys, maxAge: 1000)
+        let keys = IssuerKeys(source: source, now: clock.wall)
+        #expect(try await has(key.keyID, keys))
+        source.fail()
+        clock.advance(by: .seconds(1000 + 24 * 3600 - 1))
+        #expect(try await has(key.keyID, keys))
+        await #expect(throws: KeySourceError.self) { try await has("another", keys) }
+        clock.advance(by: .seconds(1))
+        await #expect(throws: KeySourceError.self) { try await has(key.keyID, keys) }
+    }
+}

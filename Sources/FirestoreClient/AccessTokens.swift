@@ -7,16 +7,25 @@ import Synchronization
 
 /// Access tokens of the process's service account, from Google Cloud's metadata server or for a key file.
 ///
-/// A token is cached until shortly before it expires. Concurrent callers share one fetch.
+/// A token is replaced shortly before it expires. If no new one can be fetched, it is used until it does. Concurrent
+/// callers share one fetch.
 package final class AccessTokens: Sendable {
     private struct State {
-        var held: (text: String, freshUntil: Int64)?
+        var held: Held?
         var fetch: Task<Result<String, OutboundError>, Never>?
+    }
+
+    private struct Held {
+        var text: String
+        /// Seconds since 1970.
+        var freshUntil: Int64
+        var expires: Int64
     }
 
     private enum Source {
         case held(String)
-        case fetch(Task<Result<String, OutboundError>, Never>)
+        /// - Parameter last: a token that isn't fresh any more.
+        case fetch(Task<Result<String, OutboundError>, Never>, last: Held?)
     }
 
     /// How many seconds before its expiry a token is refreshed; by then the metadata server has a new one.
@@ -88,17 +97,22 @@ package final class AccessTokens: Sendable {
     }
 
     /// - Parameter refused: a token that a service refused; it is replaced by a new one.
-    /// - Throws: if the metadata server provides no token. The failure isn't cached: the next call sends a new request.
+    /// - Throws: if the metadata server provides no token, and the last one has expired or was refused. The failure
+    ///   isn't cached: the next call sends a new request.
     package func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
         let source = state.withLock { state -> Source in
-            if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }
+            let held = state.held.flatMap { $0.text == refused ? nil : $0 }
+            if let held, now() < held.freshUntil { return .held(held.text) }
             let fetch = state.fetch ?? Task { await self.fetch() }
             state.fetch = fetch
-            return .fetch(fetch)
+            return .fetch(fetch, last: held)
         }
         switch source {
         case .held(let text): return text
-        case .fetch(let fetch): return try await fetch.value.get()
+        case .fetch(let fetch, let last):
+            let fetched = await fetch.value
+            if case .failure = fetched, let last, now() < last.expires { return last.text }
+            return try fetched.get()
         }
     }
 
@@ -110,7 +124,9 @@ package final class AccessTokens: Sendable {
             state.fetch = nil
             return result.map { token in
                 // A token that is about to expire is still used for half of its remaining lifetime.
-                state.held = (token.text, began + max(token.lifetime - Self.margin, token.lifetime / 2))
+                state.held = Held(
+                    text: token.text, freshUntil: began + max(token.lifetime - Self.margin, token.lifetime / 2),
+                    expires: began + token.lifetime)
                 return token.text
             }
         }

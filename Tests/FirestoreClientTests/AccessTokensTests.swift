@@ -35,6 +35,22 @@ struct AccessTokensTests {
         #expect(try await tokens.token() == "two")
     }
 
+    @Test func aTokenIsUsedUntilItExpiresIfNoNewOneCanBeFetched() async throws {
+        let failure = ScriptedService.Step.token("", lifetime: 0, status: 503)
+        let script = ScriptedService([
+            .token("one", lifetime: 3600), failure, failure, .token("two", lifetime: 3600),
+        ])
+        let clock = ManualClock()
+        let tokens = tokens(script, clock)
+        #expect(try await tokens.token() == "one")
+        clock.advance(by: .seconds(3599))
+        #expect(try await tokens.token() == "one")
+        clock.advance(by: .seconds(1))
+        await #expect(throws: OutboundError.self) { try await tokens.token() }
+        #expect(try await tokens.token() == "two")
+        #expect(script.isDone)
+    }
+
     @Test func concurrentCallersShareOneFetch() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let script = ScriptedService([.token("one", lifetime: 3600)], gate: gate)

@@ -33,6 +33,8 @@ struct CloudEventReader {
                 case .string(let string): text = string
                 case .boolean(let flag): text = "\(flag)"
                 case .integer(let number): text = "\(number)"
+                // An attribute that is unset, by the JSON format's section 2.2.
+                case .null: continue
                 default:
                     throw member.value.problem(
                         "\(member.value.summary) is not an attribute value; write a string, an integer, true or false")

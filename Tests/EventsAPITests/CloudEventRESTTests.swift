@@ -57,6 +57,19 @@ struct CloudEventRESTTests {
         #expect(events.first?.attributes == ["number": "4", "flag": "false"])
     }
 
+    @Test func anAttributeOfNullIsUnset() async throws {
+        let body = #"""
+            {"specversion":"1.0","type":"shop.paid","source":"/s","id":"1","subject":null,"time":null,"dataschema":null,
+            "datacontenttype":null,"total":null,"data":1}
+            """#
+        let (answer, events) = try await published(body, ["Content-Type": Self.structured])
+        #expect(answer == RESTAnswer(status: 200, body: "{}"))
+        #expect(events.count == 1)
+        #expect(events.first?.subject == nil && events.first?.dataSchema == nil)
+        #expect(events.first?.dataContentType == "application/json")
+        #expect(events.first?.attributes.isEmpty == true)
+    }
+
     @Test func aBatchIsPublishedAtomically() async throws {
         let one = #"{"specversion":"1.0","type":"shop.paid","source":"/s","id":"1","data":1}"#
         let batch = ["Content-Type": "application/cloudevents-batch+json"]
@@ -112,6 +125,10 @@ struct CloudEventRESTTests {
         ("[]", ["Content-Type": structured], "an array is not an object"),
         (#"{"specversion":"1.0","id":""}"#, ["Content-Type": structured], "id: the attribute id must not be empty"),
         (#"{"specversion":"1.0","id":"1","type":"t"}"#, ["Content-Type": structured], "an event needs its source"),
+        (
+            #"{"specversion":"1.0","id":"1","type":"t","source":null}"#, ["Content-Type": structured],
+            "an event needs its source"
+        ),
         (
             #"{"time":"yesterday"}"#, ["Content-Type": structured],
             #"time: "yesterday" is not an RFC 3339 timestamp, such as 2026-01-02T03:04:05Z"#

@@ -19,7 +19,7 @@ public struct FetchRequest: Sendable {
     /// When the caller stops waiting.
     let deadline: ContinuousClock.Instant
 
-    /// - Throws: ``FetchError`` if the URL isn't one, or the body can't be encoded.
+    /// - Throws: ``FetchError`` if the URL or the method isn't one, or the body can't be encoded.
     init(
         url: String, query: KeyValuePairs<String, String>, method: String?, headers: Headers, body: FetchBody?,
         deadline: ContinuousClock.Instant
@@ -28,6 +28,9 @@ public struct FetchRequest: Sendable {
         self.url = url + (query.isEmpty ? "" : (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query)
         try Self.check(self.url)
         self.method = method?.uppercased() ?? (body == nil ? "GET" : "POST")
+        guard Self.isToken(self.method) else {
+            throw FetchError(.invalidRequest, "the method isn't a token, such as GET", url: self.url)
+        }
         self.deadline = deadline
         content = try body?.content() ?? .bytes([])
         var headers = headers
@@ -72,6 +75,13 @@ public struct FetchRequest: Sendable {
     }
 
     private static let traceHeaders = ["traceparent", "tracestate", "X-Cloud-Trace-Context"]
+
+    /// Whether a text is a token (RFC 9110, 5.6.2). The client writes the method as it is: after a line break in it,
+    /// headers or another request would begin.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { (33...126).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+    }
 
     /// - Throws: ``FetchError`` if a request can't be sent to the URL.
     private static func check(_ url: String) throws {

@@ -67,12 +67,19 @@ struct CustomTokenSigner: Sendable {
     ) async throws(OutboundError) -> String {
         let host = "iamcredentials.googleapis.com"
         let body: JSONObject = ["payload": .string(Base64.encode(Array(text.utf8)))]
-        let answer = try await transport.send(
-            OutboundRequest(
-                to: "https://\(host)/v1/projects/-/serviceAccounts/\(PercentEncoding.encoded(account)):signBlob",
-                headers: [
-                    "Authorization": "Bearer \(try await tokens.token())", "Content-Type": "application/json",
-                ], body: JSONValue.object(body).utf8, limits: limits))
+        let token = try await tokens.token()
+        var request = OutboundRequest(
+            to: "https://\(host)/v1/projects/-/serviceAccounts/\(PercentEncoding.encoded(account)):signBlob",
+            headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/json"],
+            body: JSONValue.object(body).utf8, limits: limits)
+        var answer = try await transport.send(request)
+        if answer.status == 401 {
+            request.headers["Authorization"] = "Bearer \(try await tokens.token(insteadOf: token))"
+            answer = try await transport.send(request)
+        }
+        guard answer.status < 500, answer.status != 429 else {
+            throw OutboundError(.lost, host: host, "signBlob returned status \(answer.status)")
+        }
         guard answer.status == 200 else {
             throw OutboundError(
                 .notSent, host: host,

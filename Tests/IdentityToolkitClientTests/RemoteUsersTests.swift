@@ -205,6 +205,35 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
         #expect(request.headers["Authorization"] == "Bearer access")
     }
 
+    @Test func anAccessTokenThatIAMRefusesIsReplaced() async throws {
+        let google = ScriptedGoogle([
+            "/service-accounts/default/email": [.json("shop@demo.iam.gserviceaccount.com")],
+            "/service-accounts/default/token": [
+                .json(#"{"access_token":"old","expires_in":3600}"#),
+                .json(#"{"access_token":"new","expires_in":3600}"#),
+            ],
+            ":signBlob": [.json("{}", status: 401), .json(#"{"signedBlob":"AQID"}"#)],
+        ])
+        let answer = await Self.perform(try Self.remote(google), .customToken, #"{"uid":"ada"}"#)
+        #expect(try answer.get().hasSuffix(#".AQID"}"#))
+        let signatures = google.seen.filter { $0.address.hasSuffix(":signBlob") }
+        #expect(signatures.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
+    }
+
+    @Test(arguments: [429, 500, 503]) func aSignatureThatIAMCanNotMakeNowIsUnavailable(status: Int) async throws {
+        let google = ScriptedGoogle([
+            "/service-accounts/default/email": [.json("shop@demo.iam.gserviceaccount.com")],
+            ":signBlob": [.json("{}", status: status)],
+        ])
+        let answer = await Self.perform(try Self.remote(google), .customToken, #"{"uid":"ada"}"#)
+        guard case .failure(.failed(let error)) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == .unavailable)
+        #expect(error.message.contains("signBlob returned status \(status)"))
+    }
+
     @Test func anAccountThatMayNotSignIsToldWhatToDo() async throws {
         let google = ScriptedGoogle([
             "/service-accounts/default/email": [.json("shop@demo.iam.gserviceaccount.com")],

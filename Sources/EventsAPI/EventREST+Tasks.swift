@@ -40,7 +40,7 @@ extension EventREST {
         try check(queue)
         let resource = try resource(try await pendingTask(queue, id), in: queue)
         var text = JSONWriter()
-        text.task(resource, isFull: parameters["responseView"] == "FULL")
+        text.task(resource, isFull: Self.isFull(parameters))
         return text
     }
 
@@ -63,7 +63,7 @@ extension EventREST {
             }
             last = DeliveryID(event: event, function: queue.queue)
         }
-        let isFull = parameters["responseView"] == "FULL"
+        let isFull = Self.isFull(parameters)
         let page = try await store.outbox.deliveries(areDead: false, function: queue.queue, after: last, limit: size)
         var end = page.count == size ? page.last : nil
         var resources: [TaskResource] = []
@@ -95,6 +95,11 @@ extension EventREST {
         _ = try await pendingTask(queue, id)
         _ = try await commit([.deleteTask(id, queue: queue.queue)], auth)
         return .emptyObject
+    }
+
+    /// Whether tasks are requested with their bodies: by the view's name, or by its number.
+    private static func isFull(_ parameters: RESTParameters) -> Bool {
+        parameters["responseView"].map { $0 == "FULL" || $0 == "2" } ?? false
     }
 
     // MARK: Finding

@@ -88,7 +88,7 @@ struct TaskReader {
             switch member.key {
             case "url": try checkURL(member.value)
             case "httpMethod":
-                guard ["POST", "HTTP_METHOD_UNSPECIFIED"].contains(try member.value.string()) else {
+                guard try isPost(member.value) else {
                     throw member.value.problem("\(member.value.summary) isn't supported; tasks are sent with POST")
                 }
             case "headers": headers = try self.headers(member.value)
@@ -99,6 +99,12 @@ struct TaskReader {
         }
         guard let body else { throw node.problem(#"a request needs its body, {"data":…} in base64"#) }
         return (body, headers)
+    }
+
+    /// An enum's value is its name or its number (protobuf's JSON). Google's library for Python sends numbers.
+    private func isPost(_ node: JSONNode) throws(JSONProblem) -> Bool {
+        if case .integer(let number) = node.kind { return number == 0 || number == 1 }
+        return ["POST", "HTTP_METHOD_UNSPECIFIED"].contains(try node.string())
     }
 
     /// Accepts an empty URL, or one that ends with the function's name, as the URLs of functions do.

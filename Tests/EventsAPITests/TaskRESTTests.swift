@@ -71,6 +71,25 @@ struct TaskRESTTests {
         await port.shutdown()
     }
 
+    /// Google's library for Python sends an enum's number instead of its name.
+    @Test func numbersStandForEnums() async throws {
+        let port = try EventExchanges()
+        let options = "%24alt=json%3Benum-encoding%3Dint"
+        func task(_ method: Int) -> String {
+            #"{"task":{"name":"\#(Self.name)/order-1","httpRequest":{"url":"https://a.example/receipts","#
+                + #""httpMethod":\#(method),"body":"\#(Self.body)"}},"responseView":1}"#
+        }
+        #expect(try await port.send(.post, "/v2\(Self.queue)?\(options)", task(2)).status == 400)
+        #expect(try await port.send(.post, "/v2\(Self.queue)?\(options)", task(1)).status == 200)
+        for path in ["/v2\(Self.queue)", "/v2\(Self.queue)/order-1"] {
+            let full = try await port.send(.get, "\(path)?responseView=2&\(options)").body
+            #expect(full.contains(#""body":"\#(Self.body)""#))
+            let basic = try await port.send(.get, "\(path)?responseView=1&\(options)").body
+            #expect(basic.contains("order-1") && !basic.contains(Self.body))
+        }
+        await port.shutdown()
+    }
+
     @Test func tasksWithoutANameHaveTheirEventsIDs() async throws {
         let port = try EventExchanges()
         for _ in 1...3 { #expect(try await port.send(.post, Self.queue, Self.task()).status == 200) }

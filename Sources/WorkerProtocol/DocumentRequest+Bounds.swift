@@ -47,20 +47,22 @@ package struct BoundedRequest: Sendable {
 
     package enum Refusal: Error, Hashable {
         case malformed(DecodingFailure)
-        /// It is larger than a request may be.
-        case tooLarge(DocumentError)
+        /// It is larger than a request may be, or contains something beyond a limit.
+        case beyondLimit(DocumentError)
     }
 
     package init(_ bytes: [UInt8]) throws(Refusal) {
         guard bytes.count <= DocumentRequest.maxBytes else {
-            throw .tooLarge(DocumentRequest.tooLarge(bytes.count))
+            throw .beyondLimit(DocumentRequest.tooLarge(bytes.count))
         }
         var reader = ByteReader(bytes[...], maxElementBytes: DocumentRequest.maxDecodedBytes)
         do throws(DecodingFailure) {
             request = try DocumentRequest(from: &reader)
         } catch {
-            throw reader.elementBytes > DocumentRequest.maxDecodedBytes
-                ? .tooLarge(DocumentRequest.tooManyValues) : .malformed(error)
+            if reader.elementBytes > DocumentRequest.maxDecodedBytes {
+                throw .beyondLimit(DocumentRequest.tooManyValues)
+            }
+            throw error.isBeyondLimit ? .beyondLimit(.invalidArgument(error.reason)) : .malformed(error)
         }
         self.bytes = bytes.count + reader.elementBytes
     }

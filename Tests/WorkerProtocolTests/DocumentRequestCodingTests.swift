@@ -71,7 +71,7 @@ struct DocumentRequestCodingTests {
         let most = DocumentRequest.maxDecodedBytes / MemoryLayout<Value>.stride
         _ = try BoundedRequest(set(most - 100))
         let refusal = #expect(throws: BoundedRequest.Refusal.self) { try BoundedRequest(set(most)) }
-        guard case .tooLarge(let error) = refusal else {
+        guard case .beyondLimit(let error) = refusal else {
             Issue.record("it is refused with \(String(describing: refusal))")
             return
         }

@@ -364,6 +364,42 @@ import WorkerTesting
         #expect(ring.services.operationBytes.held == 0)
     }
 
+    /// What a function stores or asks for may be a client's: it must not end the worker.
+    @Test func aRequestBeyondALimitIsRefusedAndItsWorkerGoesOn() throws {
+        let ring = InvocationRing(timeoutSeconds: 60)
+        let caller = try caller(ring)
+        let path = try DocumentPath("items/1")
+        func set(_ value: Value) -> DocumentRequest {
+            .commit([Write(path: path, operation: .set(["a": value]))], transaction: nil, completing: nil)
+        }
+        var deep = Value.null
+        for _ in 0..<100 { deep = .map(["a": deep]) }
+        var long = Query(collectionID: "items")
+        long.limit = 2_147_483_648
+        var filter = Query.Filter.unary(try FieldPath("a"), .isNull)
+        for _ in 0..<40 { filter = .and([filter]) }
+        var nested = Query(collectionID: "items")
+        nested.filter = filter
+        caller.send(set(deep), 1...1)
+        caller.send(set(.timestamp(Timestamp(seconds: .max, nanoseconds: 0))), 2...2)
+        caller.send(.query(long, .strong), 3...3)
+        caller.send(.query(nested, .strong), 4...4)
+        caller.send(try Self.get(), 5...5)
+        ring.run()
+        try answerAll(ring)
+        let answers = try caller.answers()
+        let reasons = [
+            "a value is nested deeper than 64 levels; a document may have 20",
+            "a timestamp is not within the years 1 to 9999", "2147483648 is more than 2147483647, the limit",
+            "a filter is nested deeper than 32 levels, the limit",
+        ]
+        for (number, reason) in zip(UInt32(1)..., reasons) {
+            #expect(answers[number] == .failed(.invalidArgument(reason)))
+        }
+        #expect(answers.count == 5 && caller.worker.isRunning)
+        #expect(ring.services.operationBytes.held == 0)
+    }
+
     /// Each null takes a byte of the request, and much more once it is decoded.
     @Test func requestsCountAsTheyAreDecoded() throws {
         let ring = InvocationRing(timeoutSeconds: 60)

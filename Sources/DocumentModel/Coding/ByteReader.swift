@@ -127,6 +127,20 @@ public struct ByteReader: Sendable {
 /// Malformed bytes: from a damaged store or a faulty peer.
 public struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String
-    public init(_ reason: String) { self.reason = reason }
+    /// Whether the bytes are as their writer meant them, and contain something beyond a limit, such as a value that is
+    /// nested too deep: the peer isn't faulty.
+    package let isBeyondLimit: Bool
+
+    public init(_ reason: String) { self.init(reason, isBeyondLimit: false) }
+
+    package init(_ reason: String, isBeyondLimit: Bool) {
+        self.reason = reason
+        self.isBeyondLimit = isBeyondLimit
+    }
+
+    package static func beyondLimit(_ reason: String) -> DecodingFailure {
+        DecodingFailure(reason, isBeyondLimit: true)
+    }
+
     public var description: String { reason }
 }

@@ -68,12 +68,12 @@ extension ByteReader {
     /// Decodes an offset or limit; unlike a length it may exceed the remaining bytes.
     package mutating func size() throws(DecodingFailure) -> Int {
         let value = try varint()
-        guard value <= UInt64(Int32.max) else { throw DecodingFailure("a number is out of range") }
+        guard value <= UInt64(Int32.max) else { throw .beyondLimit("\(value) is more than \(Int32.max), the limit") }
         return Int(value)
     }
 
     private mutating func filter(depth: Int) throws(DecodingFailure) -> Query.Filter {
-        guard depth < 32 else { throw DecodingFailure("a filter is nested too deep") }
+        guard depth < 32 else { throw .beyondLimit("a filter is nested deeper than 32 levels, the limit") }
         switch try byte() {
         case 1: return .and(try list { reader throws(DecodingFailure) in try reader.filter(depth: depth + 1) })
         case 2: return .or(try list { reader throws(DecodingFailure) in try reader.filter(depth: depth + 1) })

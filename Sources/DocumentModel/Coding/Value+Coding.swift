@@ -74,7 +74,9 @@ extension ByteReader {
 
     private mutating func value(depth: Int) throws(DecodingFailure) -> Value {
         functions_step()
-        guard depth < Self.maxDepth else { throw DecodingFailure("a value is nested too deep") }
+        guard depth < Self.maxDepth else {
+            throw .beyondLimit("a value is nested deeper than \(Self.maxDepth) levels; a document may have 20")
+        }
         switch try byte() {
         case 0: return .null
         case 1: return .boolean(false)
@@ -115,7 +117,7 @@ extension ByteReader {
         let nanoseconds = try varint()
         guard nanoseconds < 1_000_000_000 else { throw DecodingFailure("a timestamp has too many nanoseconds") }
         let timestamp = Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
-        guard timestamp.isInRange else { throw DecodingFailure("a timestamp is not within the years 1 to 9999") }
+        guard timestamp.isInRange else { throw .beyondLimit("a timestamp is not within the years 1 to 9999") }
         return timestamp
     }
 

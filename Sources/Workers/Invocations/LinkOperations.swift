@@ -131,7 +131,7 @@ final class LinkOperations {
         case .failure(.malformed(let failure)):
             drop(operation)
             link.violated(ProtocolViolation("a document operation is malformed: \(failure)"))
-        case .failure(.tooLarge(let error)):
+        case .failure(.beyondLimit(let error)):
             operation.refuse(error)
             refuse(operation)
         case .success(let decoded):

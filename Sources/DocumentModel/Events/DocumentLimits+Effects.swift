@@ -72,6 +72,9 @@ extension DocumentLimits {
                 "the event \(event.type) has an attribute \"\(name)\"; names consist of lower-case letters and digits, and "
                     + "must differ from the standard attributes")
         }
+        guard event.time?.isInRange ?? true else {
+            throw .invalidArgument("the event \(event.type) has a time that is not within the years 1 to 9999")
+        }
         let texts = [event.id, event.type, event.source, event.subject, event.dataContentType, event.dataSchema]
         let size =
             event.data.count + size(of: event.attributes) + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }

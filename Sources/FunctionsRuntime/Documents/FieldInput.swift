@@ -132,7 +132,12 @@ extension Substring: FieldInput {
 }
 
 extension Timestamp: FieldInput {
-    public var fieldValue: FieldValue { FieldValue(.timestamp(self)) }
+    public var fieldValue: FieldValue {
+        guard isInRange else {
+            return FieldValue(content: .invalid(.invalidArgument("a timestamp is not within years 1 to 9999")))
+        }
+        return FieldValue(.timestamp(self))
+    }
 }
 
 extension Date: FieldInput {

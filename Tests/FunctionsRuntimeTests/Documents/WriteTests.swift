@@ -132,6 +132,10 @@ import Testing
         Refused(fields: ["": 1], updates: false, part: "a field's name must not be empty"),
         Refused(fields: ["a": FieldValue.increment(UInt64.max)], part: "doesn't fit 64 bits"),
         Refused(fields: ["a": Date(timeIntervalSince1970: 1e15)], part: "not within years 1 to 9999"),
+        Refused(fields: ["a": Timestamp(seconds: .max, nanoseconds: 0)], part: "a: a timestamp is not within years 1"),
+        Refused(
+            fields: ["a": FieldValue.arrayUnion([Timestamp(seconds: .min, nanoseconds: 0)])],
+            part: "a: a timestamp is not within years 1"),
     ])
     func impossibleFieldsAreRefused(refused: Refused) async throws {
         let document = firestore.document("users/ada")

@@ -218,6 +218,7 @@ import Testing
             CloudEvent(type: "", source: "s"), CloudEvent(type: "t", source: ""),
             CloudEvent(type: "t", source: "s", attributes: ["Upper": "x"]),
             CloudEvent(type: "t", source: "s", attributes: ["subject": "x"]),
+            CloudEvent(type: "t", source: "s", time: Timestamp(seconds: .max, nanoseconds: 0)),
             CloudEvent(type: "t", source: "s", data: [UInt8](repeating: 0, count: 1_048_577)),
         ]
         for event in events {

@@ -24,6 +24,7 @@ struct StoreTransport: DocumentTransport {
         if case .settle = request, run?.refusal != nil {
             throw DocumentError(.cancelled, "the caller was answered before the handler returned")
         }
+        if run != nil { try Self.checkBounds(of: request) }
         var context = context
         if let run { context.completion = run.completionKey(for: request) }
         let response = await perform(request, in: context)
@@ -34,6 +35,18 @@ struct StoreTransport: DocumentTransport {
             run?.cancel(HttpsError(DocumentError.keyReused.code, DocumentError.keyReused.message))
             throw .keyReused
         default: return response
+        }
+    }
+
+    /// As on a host, which refuses what is beyond the bounds of its link.
+    private static func checkBounds(of request: DocumentRequest) throws(DocumentError) {
+        do throws(BoundedRequest.Refusal) {
+            _ = try BoundedRequest(request.encoded)
+        } catch {
+            switch error {
+            case .beyondLimit(let refusal): throw refusal
+            case .malformed(let failure): throw DocumentError(.internal, "an operation is malformed: \(failure)")
+            }
         }
     }
 

@@ -106,6 +106,28 @@ import Testing
         #expect(larger?.details == nil)
     }
 
+    /// As on the link between host and worker.
+    @Test func documentOperationsAreBounded() async throws {
+        struct Nested: FunctionBundle {
+            var functions: [Function] {
+                onCall("nested") { (request: CallableRequest<Int>) -> Int in
+                    var filter = Filter.whereField("a", isEqualTo: 1)
+                    for _ in 0..<request.data { filter = .andFilter([filter]) }
+                    do throws(DocumentError) {
+                        return try await request.firestore.collection("c").whereFilter(filter).getDocuments().count
+                    } catch {
+                        throw HttpsError(error.code, error.message)
+                    }
+                }
+            }
+        }
+        let tester = try FunctionsTester(Nested())
+        #expect(try await tester.call("nested", 5, returning: Int.self) == 0)
+        let error = await failure { let _: Int = try await tester.call("nested", 40) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "a filter is nested deeper than 32 levels, the limit")
+    }
+
     @Test func chunksComeBeforeTheAnswer() async throws {
         let countdown: TestStream<Int, String> = try await tester.stream("countdown", 3)
         #expect(countdown.chunks == [3, 2, 1])

@@ -153,14 +153,21 @@ extension FunctionsTester {
         guard let function = functions[name], case .event = function.handler else {
             throw TestError("there is no event function \"\(name)\"")
         }
-        let head = InvocationHead()
-        let end = await perform(function, head, body: attempt.encoded, operations)
+        let timeout = try Self.timeout(of: function, for: attempt)
+        let end = await perform(
+            function, InvocationHead(), body: attempt.encoded, operations, timeout: timeout)
         if end.isGivenUp {
             throw HttpsError(
-                .deadlineExceeded,
-                "the handler took longer than its \(function.options.effectiveTimeout(of: function.trigger).components.seconds) s"
-            )
+                .deadlineExceeded, "the handler took longer than its \(timeout.components.seconds) s")
         }
         if let error = end.error { throw error }
+    }
+
+    /// A task may give its handler less time than the function has.
+    private static func timeout(of function: Function, for attempt: DeliveryAttempt) throws -> Duration {
+        let timeout = function.options.effectiveTimeout(of: function.trigger)
+        guard case .task(let task) = try Event(decoding: attempt.event).content, let deadline = task.dispatchDeadline
+        else { return timeout }
+        return min(timeout, .seconds(deadline))
     }
 }

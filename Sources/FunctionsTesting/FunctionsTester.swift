@@ -252,12 +252,14 @@ public final class FunctionsTester: Sendable {
     ///
     /// - Parameters:
     ///   - head: Without the invocation's id and time, which are set here.
+    ///   - limit: A shorter timeout than the function's.
     ///   - sendChunk: Receives the chunks of the response.
     func perform(
         _ function: Function, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
+        timeout limit: Duration? = nil,
         sendChunk: @escaping @Sendable (ByteBuffer, RecordedResult) -> Void = { _, _ in }
     ) async -> RecordedResult.Content {
-        let timeout = function.options.effectiveTimeout(of: function.trigger)
+        let timeout = limit ?? function.options.effectiveTimeout(of: function.trigger)
         let run = TestRun(function, key: operations.completion, deadline: now.adding(timeout))
         let answer = RecordedResult()
         var head = head

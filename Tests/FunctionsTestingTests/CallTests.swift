@@ -278,6 +278,16 @@ import Testing
         await #expect(throws: TestError.self) { try await tester.waitUntilRunning("missing") }
     }
 
+    @Test func aTasksOwnDeadlineIsKept() async throws {
+        let options = TaskOptions(dispatchDeadline: .seconds(15))
+        let task = Task { try await tester.dispatch("waitsToo", 1, options: options) }
+        try await tester.waitUntilRunning("waitsToo")
+        try await tester.advance(by: .seconds(16))
+        try await tester.advance(by: .seconds(16))
+        let error = await #expect(throws: HttpsError.self) { try await task.value }
+        #expect(error?.message == "the handler took longer than its 15 s")
+    }
+
     @Test func whatAHandlerLeavesRunningReachesNothing() async throws {
         let _: NoData = try await tester.call("leavesWork")
         let left = try #require(await Leftover.work.next())

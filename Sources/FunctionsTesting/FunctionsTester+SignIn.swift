@@ -100,13 +100,26 @@ extension UserRecord {
         var record: JSONObject = [
             "uid": .string(uid), "email_verified": .bool(emailVerified), "disabled": .bool(disabled),
             "custom_claims": .object(JSONObject(customClaims.map { ($0.key, $0.value) })),
-            "provider_data": .array(
-                providerData.map { ["provider_id": .string($0.providerID), "uid": .string($0.uid)] }),
+            "provider_data": .array(providerData.map { .object($0.blockingRecord) }),
         ]
         record["email"] = email.map(JSONValue.string)
         record["display_name"] = displayName.map(JSONValue.string)
         record["photo_url"] = photoURL.map(JSONValue.string)
         record["phone_number"] = phoneNumber.map(JSONValue.string)
+        var times: JSONObject = [:]
+        times["creation_time"] = metadata.creationTime.map { .integer($0.microseconds / 1000) }
+        times["last_sign_in_time"] = metadata.lastSignInTime.map { .integer($0.microseconds / 1000) }
+        record["metadata"] = .object(times)
+        return record
+    }
+}
+
+extension UserInfo {
+    fileprivate var blockingRecord: JSONObject {
+        var record: JSONObject = ["provider_id": .string(providerID), "uid": .string(uid)]
+        record["email"] = email.map(JSONValue.string)
+        record["display_name"] = displayName.map(JSONValue.string)
+        record["photo_url"] = photoURL.map(JSONValue.string)
         return record
     }
 }

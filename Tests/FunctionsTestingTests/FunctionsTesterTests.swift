@@ -272,6 +272,40 @@ import Testing
         await #expect(throws: TestError.self) { try await tester.beforeUserSignedIn("onlyCompany", user: user) }
     }
 
+    @Test func blockingFunctionsSeeTheWholeUser() async throws {
+        struct Onlooker: FunctionBundle {
+            var functions: [Function] {
+                beforeUserSignedIn("looks") { event in
+                    let (times, provider) = (event.data.metadata, event.data.providerData.first)
+                    return BeforeSignInResponse(
+                        displayName: provider?.displayName, photoURL: provider?.photoURL,
+                        sessionClaims: [
+                            "email": .string(provider?.email ?? ""),
+                            "times": .array([
+                                .integer(times.creationTime?.seconds ?? 0),
+                                .integer(times.lastSignInTime?.seconds ?? 0),
+                            ]),
+                        ])
+                }
+            }
+        }
+        let user = UserRecord(
+            uid: "ada",
+            metadata: UserMetadata(
+                creationTime: Timestamp(seconds: 5, nanoseconds: 0),
+                lastSignInTime: Timestamp(seconds: 7, nanoseconds: 0)),
+            providerData: [
+                UserInfo(
+                    providerID: "google.com", uid: "7", email: "ada@example.com", displayName: "Ada",
+                    photoURL: "https://example.com/ada.png")
+            ])
+        #expect(
+            try await FunctionsTester(Onlooker()).beforeUserSignedIn("looks", user: user, signInMethod: "google.com")
+                == BeforeSignInResponse(
+                    displayName: "Ada", photoURL: "https://example.com/ada.png",
+                    sessionClaims: ["email": "ada@example.com", "times": [5, 7]]))
+    }
+
     @Test func whatCannotBeIsTold() async throws {
         await #expect(throws: TestError.self) { try await tester.fire("nightly", path: "a/b", after: [:]) }
         await #expect(throws: TestError.self) { try await tester.run("fails") }

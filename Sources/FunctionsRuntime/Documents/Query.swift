@@ -6,6 +6,8 @@ public struct Query: Sendable {
     /// The query for the store, except for the reversal for ``limitsToLast``.
     var model: DocumentModel.Query
     var limitsToLast = false
+    /// Whether the order was completed for a document's cursor.
+    var hasCompleteOrder = false
     /// The first error of a step, thrown when the query is used.
     private(set) var problem: DocumentError?
 

@@ -75,6 +75,7 @@ extension Query {
         at snapshot: DocumentSnapshot, before: Bool
     ) throws(DocumentError) -> DocumentModel.Query.Cursor {
         model.orderBy = model.completeOrder
+        hasCompleteOrder = true
         let path = try snapshot.reference.validPath()
         var values: [Value] = []
         for order in model.orderBy {
@@ -107,7 +108,7 @@ extension DocumentModel.Query {
 }
 
 extension DocumentModel.Query.Filter {
-    fileprivate var inequalityFields: [FieldPath] {
+    var inequalityFields: [FieldPath] {
         switch self {
         case .and(let filters), .or(let filters): filters.flatMap(\.inequalityFields)
         case .field(let field, let comparison, _):

@@ -1,10 +1,16 @@
 public import DocumentModel
 
 extension Queryable {
-    /// Adds a filter that documents must match.
+    /// Adds a filter that documents must match. Inequalities, which also order, come before a document's cursor.
     public func whereFilter(_ filter: Filter) -> Query {
         query.changed { (query) throws(DocumentError) in
             let added = try filter.model(for: query)
+            // In the order that the cursor was made for, their fields would only break ties of names.
+            let orders = query.model.orderBy.map(\.field)
+            if query.hasCompleteOrder, let field = added.inequalityFields.first(where: { !orders.contains($0) }) {
+                throw .invalidArgument(
+                    "an inequality on \(field) comes after a document's cursor; move it before start and end")
+            }
             switch query.model.filter {
             case nil: query.model.filter = added
             case .and(let filters)?: query.model.filter = .and(filters + [added])

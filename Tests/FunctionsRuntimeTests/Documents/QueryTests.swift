@@ -112,6 +112,13 @@ import Testing
         #expect(
             refusal(users.order(by: "q").end(atDocument: document))
                 == "the document users/ada has no field q, which the query is ordered by")
+        // The documents would have the order of their names.
+        #expect(
+            refusal(users.start(afterDocument: document).whereField("a", isGreaterThan: 0))
+                == "an inequality on a comes after a document's cursor; move it before start and end")
+        let refined = users.order(by: "a").start(afterDocument: document)
+            .whereField("a", isLessThan: 9).whereField("z", isEqualTo: 5)
+        #expect(try model(refined).orderBy == [.init(try path("a")), .init(.documentID)])
     }
 
     @Test func lastDocumentsAreTheFirstOfTheReversedOrder() async throws {

@@ -8,7 +8,7 @@ extension InvocationFailure {
     /// A transaction that lost every attempt can be retried by the caller, and the message says so.
     ///
     /// - Parameter isCancelled: whether the handler was cancelled. Otherwise a `CancellationError` is an error like any
-    ///   other.
+    ///   other, and so is that of a cancelled operation.
     package init(_ error: any Error, isCancelled: Bool) {
         switch error {
         case let error as HttpsError:
@@ -17,6 +17,9 @@ extension InvocationFailure {
         case let error as DocumentError where error.code == .aborted:
             self.init(code: .aborted, message: "The transaction conflicted with other transactions. Try again.")
         case is CancellationError where isCancelled:
+            self.init(code: .cancelled, message: "CANCELLED")
+        // The operations of an invocation that has been answered are refused.
+        case let error as DocumentError where error.code == .cancelled && isCancelled:
             self.init(code: .cancelled, message: "CANCELLED")
         default:
             self.init(code: .internal, message: "INTERNAL")

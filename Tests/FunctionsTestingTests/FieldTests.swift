@@ -241,6 +241,11 @@ import Testing
         #expect(price == nil)
         #expect(try missing.get("price", as: Int?.self) == nil)
         #expect(throws: DocumentError.self) { try missing.get("price", as: Int.self) }
+        #expect(try missing.data(as: Item?.self) == nil)
+        #expect(throws: DocumentError.self) { try missing.data(as: Item.self) }
+        try await document.setData(from: Item(name: "tea"))
+        let item = try await document.getDocument().data(as: Item?.self)
+        #expect(item == Item(name: "tea"))
     }
 
     @Test func elementsAreTransformedConcurrentlyInOrder() async throws {

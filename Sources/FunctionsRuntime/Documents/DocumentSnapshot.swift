@@ -36,12 +36,13 @@ public struct DocumentSnapshot: Sendable, Hashable {
     /// The fields; nil if the document doesn't exist.
     public func data() -> [String: Value]? { document?.fields }
 
-    /// Decodes the fields as a `Codable` type.
+    /// Decodes the fields as a `Codable` type. An optional is nil if the document doesn't exist.
     ///
     /// - Throws: `DocumentError` with `notFound` if the document doesn't exist; `DecodingError`, with the field's
     ///   path, if it doesn't have the type.
     public func data<T: Decodable>(as type: T.Type) throws -> T {
-        try DocumentDecoder().decode(type, from: try existing().fields, in: reference)
+        if document == nil, let none = nothing(as: T.self) { return none }
+        return try DocumentDecoder().decode(type, from: try existing().fields, in: reference)
     }
 
     /// Decodes the fields as a `Codable` type, with the document's reference and times.
@@ -64,7 +65,7 @@ public struct DocumentSnapshot: Sendable, Hashable {
     ///
     /// - Throws: As ``data(as:)``, and `DocumentError` with `invalidArgument` if the path is invalid.
     public func get<T: Decodable>(_ field: String, as type: T.Type = T.self) throws -> T {
-        if document == nil, let missing = (T.self as? any OptionalValue.Type)?.nothing as? T { return missing }
+        if document == nil, let none = nothing(as: T.self) { return none }
         let fields = try existing().fields
         return try DocumentDecoder().decode(type, field: try FieldPath(field), of: fields, in: reference)
     }
@@ -80,3 +81,6 @@ public struct DocumentSnapshot: Sendable, Hashable {
         return document
     }
 }
+
+/// The nil of an optional; nil if the type isn't one. Not a member, because no field can have a member's name.
+private func nothing<T>(as type: T.Type) -> T? { (T.self as? any OptionalValue.Type)?.nothing as? T }

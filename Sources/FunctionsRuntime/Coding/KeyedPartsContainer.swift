@@ -37,11 +37,11 @@ struct KeyedPartsContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        encoder.deferPart(key).container(keyedBy: type)
+        encoder.nestedPart(key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoder.deferPart(key).unkeyedContainer()
+        encoder.nestedPart(key).unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder { encoder.deferPart(PathKey.superKey) }

@@ -141,6 +141,14 @@ final class NodeEncoder: Encoder {
         return encoder
     }
 
+    /// A nested container of an object. It goes on if it was requested before, as in Foundation.
+    func nestedPart(_ key: some CodingKey) -> NodeEncoder {
+        guard let position = fields.position(of: key.stringValue),
+            let begun = deferred.last(where: { $0.position == position })
+        else { return deferPart(key) }
+        return begun.encoder
+    }
+
     /// An element that is completed later.
     func deferElement() -> NodeEncoder {
         let encoder = NodeEncoder(below: self, key: PathKey.index(elements.count))

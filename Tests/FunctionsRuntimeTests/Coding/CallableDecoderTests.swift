@@ -237,4 +237,24 @@ import Testing
         #expect(try decode(Flattened.self, text) == value)
         #expect(String(decoding: try CallableEncoder().encode(value), as: UTF8.self) == text)
     }
+
+    struct Reopened: Encodable {
+        private enum Outer: CodingKey { case place, list }
+        private enum Inner: CodingKey { case x, y }
+
+        func encode(to encoder: any Encoder) throws {
+            var outer = encoder.container(keyedBy: Outer.self)
+            for key in [Inner.x, .y] {
+                var place = outer.nestedContainer(keyedBy: Inner.self, forKey: .place)
+                var list = outer.nestedUnkeyedContainer(forKey: .list)
+                try place.encode(1, forKey: key)
+                try list.encode(key.stringValue)
+            }
+        }
+    }
+
+    @Test func aNestedContainerThatIsRequestedAgainGoesOn() throws {
+        let text = #"{"place":{"x":1,"y":1},"list":["x","y"]}"#
+        #expect(String(decoding: try CallableEncoder().encode(Reopened()), as: UTF8.self) == text)
+    }
 }

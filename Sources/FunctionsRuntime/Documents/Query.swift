@@ -19,9 +19,10 @@ public struct Query: Sendable {
 
     init(collectionGroup id: String, firestore: Firestore) {
         let model = DocumentModel.Query(collectionID: id, allDescendants: true)
+        // A query without an id finds the documents of all collections.
+        let isValid = !id.isEmpty && !id.utf8.contains(UInt8(ascii: "/"))
         let problem: DocumentError? =
-            id.utf8.contains(UInt8(ascii: "/"))
-            ? .invalidArgument("\"\(id)\" isn't a collection id; an id can't contain a slash") : nil
+            isValid ? nil : .invalidArgument("\"\(id)\" isn't a collection id; an id isn't empty and has no slash")
         self.init(model, firestore: firestore, problem: problem)
     }
 

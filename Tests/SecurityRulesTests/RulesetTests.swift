@@ -38,6 +38,29 @@ import Testing
         }
     }
 
+    /// Each element of a set is looked for among all of the other one.
+    @Test(arguments: [
+        "changed() == affected()", "!(changed() != affected())", "[changed()] == [affected()]",
+        "changed() in [affected()]",
+    ])
+    func comparingLargeSetsIsPaidFor(condition: String) throws {
+        let functions = """
+            function changed() { return request.resource.data.diff(resource.data).changedKeys(); }
+            function affected() { return request.resource.data.diff(resource.data).affectedKeys(); }
+            """
+        let rules = try Ruleset(TestRules.file("\(functions) match /a/{b} { allow update: if \(condition); }"))
+        for (count, isPossible) in [(20, true), (3000, false)] {
+            func document(_ value: Int64) throws -> Document {
+                let fields = (0..<count).map { ("f\($0)", Value.integer(value)) }
+                return try TestRules.document("a/b", Dictionary(uniqueKeysWithValues: fields))
+            }
+            let request = RulesRequest(
+                .update, database: "(default)", path: ["a", "b"], auth: TestRules.user(), time: TestRules.time,
+                resource: try document(1), written: try document(2))
+            #expect(try rules.decide(request, TestRules.documents()).isAllowed == isPossible, "\(count)")
+        }
+    }
+
     /// A file's own patterns are compiled once; another is compiled each time.
     @Test func aPatternFromAValueIsPaidFor() throws {
         let condition = "'a'.matches(resource.data.p)"

@@ -208,10 +208,11 @@ extension Evaluator {
         return spend(isTooLarge || isOtherTooLarge ? .max : cost / 2 + otherCost / 2 + 1, place)
     }
 
-    /// The number of values at all depths; nil if there are more than can be paid for.
+    /// What comparing the values costs; nil if that is more than can be paid.
     private func fullSize(of values: [RuleValue]) -> Int? {
         var left = work
-        guard values.allSatisfy({ $0.count(into: &left, depth: RulesLimits.nesting + 20) }) else { return nil }
+        let arePayable = values.allSatisfy { $0.count(into: &left, depth: RulesLimits.nesting + 20, isCompared: true) }
+        guard arePayable else { return nil }
         return work - left
     }
 
@@ -272,7 +273,8 @@ extension Evaluator {
     ) -> RuleValue? {
         guard arguments.isEmpty else { return nil }
         var left = work
-        let isPayable = RuleValue.mapDiff(diff).count(into: &left, depth: RulesLimits.nesting + 20)
+        let isPayable = RuleValue.mapDiff(diff).count(
+            into: &left, depth: RulesLimits.nesting + 20, isCompared: true)
         if let error = spend(isPayable ? work - left : .max, place) { return error }
         func isSimilar(_ before: RuleValue?, _ after: RuleValue?) -> Bool? {
             guard let before, let after else { return nil }

@@ -56,10 +56,12 @@ extension Evaluator {
     /// - Returns: an error if they are too large.
     private mutating func compare(_ left: RuleValue, _ right: RuleValue, _ place: Int) -> RuleValue? {
         switch (left, right) {
-        case (.string, .string), (.bytes, .bytes), (.list, _), (.storedList, _), (.map, _), (.storedMap, _), (.set, _),
-            (.mapDiff, _):
+        // They aren't equal, whatever is in them.
+        case (.set(let left), .set(let right)) where left.count != right.count: return nil
+        case (.string, .string), (.bytes, .bytes), (.list, _), (.storedList, _), (.map, _), (.storedMap, _),
+            (.set, .set), (.mapDiff, _):
             var left_ = work
-            let isPayable = left.count(into: &left_, depth: RulesLimits.nesting + 20)
+            let isPayable = left.count(into: &left_, depth: RulesLimits.nesting + 20, isCompared: true)
             return spend(isPayable ? work - left_ : .max, place)
         default: return nil
         }

@@ -105,22 +105,32 @@ extension RuleValue {
 
     /// Subtracts the number of values at all depths.
     ///
+    /// - Parameter isCompared: whether to count what comparing with a similar value does: each element of a set is
+    ///   looked for among all of the other set.
     /// - Returns: false if there are more than are left, or they are nested deeper.
-    func count(into left: inout Int, depth: Int) -> Bool {
+    func count(into left: inout Int, depth: Int, isCompared: Bool = false) -> Bool {
         left -= 1
         guard left >= 0, depth > 0 else { return false }
+        func subtract(_ value: RuleValue) -> Bool {
+            value.count(into: &left, depth: depth - 1, isCompared: isCompared)
+        }
         switch self {
-        case .list(let elements), .set(let elements):
-            for element in elements where !element.count(into: &left, depth: depth - 1) { return false }
+        case .list(let elements):
+            for element in elements where !subtract(element) { return false }
+        case .set(let elements):
+            let before = left
+            for element in elements where !subtract(element) { return false }
+            guard isCompared else { break }
+            let (cost, isTooLarge) = (before - left).multipliedReportingOverflow(by: elements.count)
+            guard !isTooLarge, cost <= before else { return false }
+            left = before - cost
         case .map(let members):
-            for member in members.values where !member.count(into: &left, depth: depth - 1) { return false }
-        case .mapDiff(let diff):
-            return RuleValue.map(diff.before).count(into: &left, depth: depth - 1)
-                && RuleValue.map(diff.after).count(into: &left, depth: depth - 1)
+            for member in members.values where !subtract(member) { return false }
+        case .mapDiff(let diff): return subtract(.map(diff.before)) && subtract(.map(diff.after))
         case .storedList(let values):
-            for value in values where !RuleValue(value).count(into: &left, depth: depth - 1) { return false }
+            for value in values where !subtract(RuleValue(value)) { return false }
         case .storedMap(let fields):
-            for value in fields.values where !RuleValue(value).count(into: &left, depth: depth - 1) { return false }
+            for value in fields.values where !subtract(RuleValue(value)) { return false }
         case .string(let text): left -= text.utf8.count / 64
         case .bytes(let bytes): left -= bytes.count / 64
         default: break

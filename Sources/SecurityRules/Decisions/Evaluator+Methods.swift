@@ -250,8 +250,8 @@ extension Evaluator {
         if let error = spend(members.count, place) { return error }
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(members.count))
-        case ("keys", 0): return .list(members.keys.sorted().map { .string($0) })
-        case ("values", 0): return .list(members.sorted { $0.key < $1.key }.map(\.value))
+        case ("keys", 0): return .list(RuleValue.sorted(members.keys).map { .string($0) })
+        case ("values", 0): return .list(RuleValue.sorted(members.keys).compactMap { members[$0] })
         case ("get", 2):
             guard let names = Self.names(arguments[0]) else { return nil }
             var value = RuleValue.map(members)

@@ -15,10 +15,14 @@ extension RuleValue {
         if let a = a.elements, let b = b.elements {
             return a.count == b.count && zip(a, b).allSatisfy { similar($0, $1) }
         }
-        if let a = a.members, let b = b.members {
-            return a.count == b.count && a.allSatisfy { name, value in b[name].map { similar(value, $0) } ?? false }
-        }
+        if let a = a.members, let b = b.members { return haveSameMembers(a, b, similar) }
         return equal(a, b)
+    }
+
+    private static func haveSameMembers<Member>(
+        _ a: [String: Member], _ b: [String: Member], _ isEqual: (Member, Member) -> Bool
+    ) -> Bool {
+        a.count == b.count && a.allSatisfy { name, value in member(of: b, name).map { isEqual(value, $0) } ?? false }
     }
 
     /// Whether two values have the same type and content.
@@ -47,11 +51,10 @@ extension RuleValue {
                 false
             }
         case (.storedMap(let a), .storedMap(let b)):
-            a.count == b.count
-                && a.allSatisfy { name, value in b[name].map { same(RuleValue(value), RuleValue($0)) } ?? false }
+            haveSameMembers(a, b) { same(RuleValue($0), RuleValue($1)) }
         case (.map, .map), (.map, .storedMap), (.storedMap, .map):
             if let a = a.members, let b = b.members {
-                a.count == b.count && a.allSatisfy { name, value in b[name].map { same(value, $0) } ?? false }
+                haveSameMembers(a, b, same)
             } else {
                 false
             }

@@ -98,9 +98,14 @@ extension RuleValue {
     }
 
     /// Swift's dictionaries treat canonically equivalent names as equal; users and documents with such names are different.
-    private static func member<Member>(of members: [String: Member], _ name: String) -> Member? {
+    static func member<Member>(of members: [String: Member], _ name: String) -> Member? {
         guard let index = members.index(forKey: name), TextBytes.equal(members[index].key, name) else { return nil }
         return members[index].value
+    }
+
+    /// Names in the order of their bytes. That of Swift's strings takes long for names that aren't normalized.
+    static func sorted(_ names: some Sequence<String>) -> [String] {
+        names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     /// Subtracts the number of values at all depths.
@@ -157,8 +162,11 @@ package final class MapDiff: Sendable {
     }
 
     func keys(_ isIncluded: (_ before: RuleValue?, _ after: RuleValue?) -> Bool) -> RuleValue {
-        let all = Set(before.keys).union(after.keys).sorted()
-        return .set(all.filter { isIncluded(before[$0], after[$0]) }.map { .string($0) })
+        let names = Array(before.keys) + after.keys.filter { RuleValue.member(of: before, $0) == nil }
+        let included = names.filter { name in
+            isIncluded(RuleValue.member(of: before, name), RuleValue.member(of: after, name))
+        }
+        return .set(RuleValue.sorted(included).map { .string($0) })
     }
 }
 

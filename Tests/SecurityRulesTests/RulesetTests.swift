@@ -246,6 +246,32 @@ import Testing
         #expect(try rules.decide(request, TestRules.documents()).cost > 20_000)
     }
 
+    /// Names may stand for the same path many times.
+    @Test(arguments: [
+        ("/$(p)/$(p)", 12, true), ("/$(p)/$(p)", 13, false), ("path('/{p}/{p}').bind({'p': p})", 12, true),
+        ("path('/{p}/{p}').bind({'p': p})", 13, false),
+    ])
+    func aPathThatIsMadeHasABound(doubled: String, times: Int, isAllowed: Bool) throws {
+        let functions = (0..<times).map { "function f\($0)(p) { return f\($0 + 1)(\(doubled)); }" }
+        let last = "function f\(times)(p) { return p is path; }"
+        let rules = try Ruleset(
+            TestRules.file(
+                "\(functions.joined(separator: " ")) \(last) match /t/{id} { allow get: if f0(/a/b); }"))
+        let decision = try rules.decide(TestRules.get("t/x"), TestRules.documents())
+        #expect(decision.isAllowed == isAllowed)
+        #expect(decision.explanation.contains("more than 10000 segments") == !isAllowed)
+    }
+
+    @Test(arguments: [(10_000, true), (10_001, false)])
+    func aPathFromATextHasABound(segments: Int, isAllowed: Bool) throws {
+        let rules = try Ruleset(
+            TestRules.file("match /t/{id} { allow get: if path(resource.data.text) is path; }"))
+        let text = String(repeating: "/a", count: segments)
+        let document = try TestRules.document("t/x", ["text": .string(text)])
+        let decision = try rules.decide(TestRules.get("t/x", TestRules.user(), document), TestRules.documents())
+        #expect(decision.isAllowed == isAllowed)
+    }
+
     // MARK: Functions
 
     @Test(arguments: [

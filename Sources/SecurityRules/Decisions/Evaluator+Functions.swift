@@ -53,7 +53,8 @@ extension Evaluator {
         case (.string, _):
             if let text = Self.text(value) { return .string(text) }
         case (.path, .string(let text)):
-            return .path(text.split(separator: "/").map(String.init))
+            let segments = text.split(separator: "/").map(String.init)
+            return segments.count <= RulesLimits.madeValues ? .path(segments) : error(MadePath.tooLong, place)
         case (.path, .path), (.int, .int), (.float, .float), (.bool, .bool): return value
         case (.int, .float(let number)):
             return number.isNaN ? .int(0) : .int(Self.clamped(number))

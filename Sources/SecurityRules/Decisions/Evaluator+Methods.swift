@@ -170,13 +170,15 @@ extension Evaluator {
             guard case .string(let separator) = arguments[0] else { return nil }
             if let error = spend(elements.count, place) { return error }
             var texts: [String] = []
-            for element in elements {
+            var bytes = 0
+            // The text of a path is made for each element that is the path.
+            for element in elements where bytes <= RulesLimits.madeText {
                 guard let text = Self.text(element) else {
                     return error("join() can't write an element of type \(element.type)", place)
                 }
                 texts.append(text)
+                bytes += text.utf8.count + separator.utf8.count
             }
-            let bytes = texts.reduce(0) { $0 + $1.utf8.count + separator.utf8.count }
             return text(bytes, place) { texts.joined(separator: separator) }
         default: break
         }
@@ -294,27 +296,30 @@ extension Evaluator {
         _ segments: [String], _ name: String, _ arguments: [RuleValue], _ place: Int
     ) -> RuleValue? {
         guard name == "bind", arguments.count == 1, let values = arguments[0].members else { return nil }
-        var bound: [String] = []
+        // A segment takes longer than an element of a list.
+        if let error = spend(8 * segments.count, place) { return error }
+        var bound = MadePath()
         var used: Set<String> = []
         for segment in segments {
             guard segment.hasPrefix("{"), segment.hasSuffix("}"), segment.count > 2 else {
-                bound.append(segment)
+                bound.append([segment])
                 continue
             }
             var key = String(segment.dropFirst().dropLast())
             for suffix in ["=**", "=*"] where key.hasSuffix(suffix) { key.removeLast(suffix.count) }
             switch values[key] {
-            case .string(let text)?: bound.append(text)
-            case .path(let path)?: bound += path
+            case .string(let text)?: bound.append([text])
+            case .path(let path)?: bound.append(path)
             case let value?: return error("'\(key)' is of type \(value.type), not string", place)
             case nil: return error("nothing is given for '{\(key)}'", place)
             }
             used.insert(key)
+            if bound.isTooLong { return error(MadePath.tooLong, place) }
         }
         if let unused = values.keys.sorted().first(where: { !used.contains($0) }) {
             return error("the path has no '{\(unused)}'", place)
         }
-        return .path(bound)
+        return bound.isTooLong ? error(MadePath.tooLong, place) : .path(bound.segments)
     }
 
     // MARK: Times and places

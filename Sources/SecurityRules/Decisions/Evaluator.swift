@@ -225,16 +225,17 @@ struct Evaluator {
             }
             return .map(members)
         default:
-            var segments: [String] = []
+            var path = MadePath()
             for value in values {
                 switch value {
-                case .string(let text): segments.append(text)
-                case .int(let number): segments.append("\(number)")
-                case .path(let path): segments += path
+                case .string(let text): path.append([text])
+                case .int(let number): path.append(["\(number)"])
+                case .path(let segments): path.append(segments)
                 default: return error("a segment of a path is of type \(value.type), not string", place)
                 }
+                if path.isTooLong { return error(MadePath.tooLong, place) }
             }
-            return .path(segments)
+            return .path(path.segments)
         }
     }
 
@@ -289,4 +290,22 @@ struct Evaluator {
         }
         return unknown
     }
+}
+
+/// A path that an expression makes. Names may stand for the same path many times.
+struct MadePath {
+    static let tooLong =
+        "the path would have more than \(RulesLimits.madeValues) segments or \(RulesLimits.madeText) bytes"
+
+    private(set) var segments: [String] = []
+    private var bytes = 0
+
+    init() {}
+
+    mutating func append(_ added: [String]) {
+        segments += added
+        for segment in added { bytes += 1 + segment.utf8.count }
+    }
+
+    var isTooLong: Bool { segments.count > RulesLimits.madeValues || bytes > RulesLimits.madeText }
 }

@@ -18,9 +18,9 @@ enum RulesLimits {
     /// Documents that they read for all operations of a batch, a transaction or a read of several documents.
     static let documentsOfBatch = 20
 
-    /// Elements and members, at all depths, of a list or map that an expression makes.
+    /// Elements and members, at all depths, of a list or map that an expression makes, and segments of such a path.
     static let madeValues = 10_000
-    /// Bytes of a text that an expression makes.
+    /// Bytes of a text or path that an expression makes.
     static let madeText = 2_097_152
     /// What comparing, searching and matching may cost in one decision: some tenths of a second.
     static let work = 5_000_000

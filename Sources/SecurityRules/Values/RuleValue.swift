@@ -138,6 +138,7 @@ extension RuleValue {
             for value in fields.values where !subtract(RuleValue(value)) { return false }
         case .string(let text): left -= text.utf8.count / 64
         case .bytes(let bytes): left -= bytes.count / 64
+        case .path(let segments): left -= segments.count
         default: break
         }
         return left >= 0

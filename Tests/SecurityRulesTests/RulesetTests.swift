@@ -272,6 +272,15 @@ import Testing
         #expect(decision.isAllowed == isAllowed)
     }
 
+    @Test func listsThatAreJoinedCost() throws {
+        let rules = try Ruleset(
+            TestRules.file("match /t/{id} { allow get: if [].concat(resource.data.list) is list; }"))
+        let list = [Value](repeating: .integer(1), count: 10_000)
+        let document = try TestRules.document("t/x", ["list": .array(list)])
+        let decision = try rules.decide(TestRules.get("t/x", TestRules.user(), document), TestRules.documents())
+        #expect(decision.isAllowed && decision.cost > 10_000)
+    }
+
     // MARK: Functions
 
     @Test(arguments: [

@@ -184,12 +184,11 @@ extension Evaluator {
         }
         guard arguments.count == 1, let others = arguments[0].elements else { return nil }
         let isJoined = name == "concat"
-        if let error = isJoined ? spend(elements.count, place) : searching(elements, among: others, place) {
+        let count = elements.count + others.count
+        if let error = isJoined ? spend(count, place) : searching(elements, among: others, place) {
             return error
         }
-        if isJoined, elements.count + others.count > RulesLimits.madeValues * 100 {
-            return error("the list is too long", place)
-        }
+        if isJoined, count > RulesLimits.madeValues * 100 { return error("the list is too long", place) }
         switch name {
         case "hasAll": return .bool(others.allSatisfy { RuleValue.contains(elements, $0) })
         case "hasAny": return .bool(others.contains { RuleValue.contains(elements, $0) })

@@ -143,6 +143,11 @@ import Testing
         #expect(diagnostics(TestRules.file(blocks)).contains(warning), "\(diagnostics(TestRules.file(blocks)))")
     }
 
+    @Test func whatAllowsNoMethodIsNotOpen() {
+        let warnings = diagnostics(TestRules.file("match /a/{b} { allow reed; }"))
+        #expect(warnings.map { $0.contains("'reed' can't be allowed") } == [true], "\(warnings)")
+    }
+
     @Test func aPathThatNoDocumentHasIsReported() {
         let text = "rules_version = '2'; service cloud.firestore { match /users/{u} { allow get: if u == 'a'; } }"
         #expect(diagnostics(text).contains { $0.contains("no document has this path") })

@@ -120,7 +120,7 @@ extension Parser {
             if !allow.methods.isEmpty, allow.methods.isSubset(of: open) {
                 warning(allow.range.start, "an 'allow' before allows this already")
             }
-            if allow.condition == nil || condition == true {
+            if !allow.methods.isEmpty, allow.condition == nil || condition == true {
                 open.formUnion(allow.methods)
                 let writes = allow.methods.intersection(.write)
                 warning(

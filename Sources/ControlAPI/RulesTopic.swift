@@ -40,9 +40,7 @@ package struct RulesTopic: ControlTopic {
             }
             ruleset = current
         }
-        let client = parameters["uid"].map {
-            ClientIdentity(uid: $0, claims: Array((parameters["claims"] ?? "{}").utf8))
-        }
+        let client = try parameters["uid"].map { ClientIdentity(uid: $0, claims: try claims(parameters)) }
         let explanation = RulesExplanation(ruleset, of: client, in: database)
         let context = OperationContext(policy: explanation)
         do {
@@ -56,6 +54,12 @@ package struct RulesTopic: ControlTopic {
             throw DocumentError.invalidArgument("the operation asks nothing of the rules")
         }
         return report(decision, ruleset)
+    }
+
+    private func claims(_ parameters: ControlParameters) throws -> [String: Value] {
+        do { return try Value.fields(json: Array((parameters["claims"] ?? "{}").utf8)) } catch {
+            throw DocumentError.invalidArgument("--claims: \(error.message)")
+        }
     }
 
     /// Asks the store for an operation, which the policy refuses.

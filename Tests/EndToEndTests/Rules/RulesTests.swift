@@ -185,6 +185,8 @@ struct RulesTests {
                 try explain("write", "notes/1", "--as", "eve", "--claims", #"{"admin":true}"#, "--written", "{}").code
                     == 0)
             #expect(try explain("list", "notes").code == 1)
+            // Without its claims, it would be another user.
+            #expect(try explain("get", "notes/1", "--as", "ada", "--claims", "{admin:true}").code == 64)
             // More than fits into the address of a request.
             try host.directory.write(
                 Self.file("true") + "\n" + String(repeating: "// %&=+ é\n", count: 10_000), to: "long.rules")

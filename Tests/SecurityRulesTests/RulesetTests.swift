@@ -452,4 +452,30 @@ import Testing
                 "4:37 id = 'x'", "4:37 id == 'y' = false",
             ])
     }
+
+    /// A thread that reads no other documents decides what can be decided without them.
+    @Test(arguments: [(true, 0), (false, 1)])
+    func aStatementWithoutItsDocumentIsNotCounted(isUnavailable: Bool, refused: Int) throws {
+        let rules = ClientRules(
+            .rules(
+                try Ruleset(
+                    TestRules.file(
+                        """
+                        match /t/{id} {
+                          allow get: if exists(/databases/$(database)/documents/members/$(request.auth.uid));
+                          allow get: if resource.data.isPublic;
+                        }
+                        """))))
+        let policy = rules.policy(of: ClientIdentity(uid: "ada"), in: DatabaseID(project: "demo"))
+        let read = { (_: DocumentPath) throws(DocumentError) -> Document? in
+            if isUnavailable { throw DocumentError(.unavailable, "it is read on another thread") }
+            return nil
+        }
+        let document = try TestRules.document("t/x", ["isPublic": .boolean(true)])
+        let view = AccessView(time: TestRules.time, document: read, documentAfter: read)
+        try policy.check(.get(document.path, document), in: view)
+        let statements = try #require(rules.coverage?.statements)
+        #expect(statements.map(\.refused) == [refused, 0])
+        #expect(statements.map(\.allowed) == [0, 1])
+    }
 }

@@ -17,6 +17,8 @@ package struct RulesCoverage: Sendable {
 
     mutating func add(_ decision: RulesDecision) {
         if let allow = decision.allow { statements[allow].allowed += 1 }
+        // A read is first decided where no other document can be read: what asks for one has refused nothing there.
+        guard decision.isComplete else { return }
         for case let allow? in decision.refusals.map(\.allow) { statements[allow].refused += 1 }
     }
 }

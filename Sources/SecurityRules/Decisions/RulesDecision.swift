@@ -10,6 +10,9 @@ package struct RulesDecision: Sendable {
     /// What deciding has cost, in the units of `AccessView`.
     let cost: Int
 
+    /// Whether the store could read all documents that were asked for. If not, statements that were tried may allow it.
+    let isComplete: Bool
+
     package var isAllowed: Bool { allow != nil }
 
     package struct Refusal: Sendable {

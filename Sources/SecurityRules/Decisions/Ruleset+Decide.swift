@@ -25,7 +25,7 @@ extension Ruleset {
             guard decision.isAllowed else { return decision }
             last = decision
         }
-        return last ?? RulesDecision(allow: nil, refusals: [], trace: [], cost: evaluator.cost)
+        return last ?? RulesDecision(allow: nil, refusals: [], trace: [], cost: evaluator.cost, isComplete: true)
     }
 
     /// A segment of the path of a document, or what isn't known of it.
@@ -154,7 +154,7 @@ extension Ruleset {
                 return .init(
                     position: source.position(of: range.start), expression: source.text(range), value: shown,
                     isToken: evaluator.isToken(value))
-            }, cost: evaluator.cost)
+            }, cost: evaluator.cost, isComplete: evaluator.reads.failure == nil)
     }
 
     // MARK: Paths

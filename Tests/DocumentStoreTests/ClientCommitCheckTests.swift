@@ -216,4 +216,34 @@ import Testing
             for case .failure(let error) in results { #expect(error.code == .resourceExhausted) }
         }
     }
+
+    /// Takes a second for each decision.
+    private final class SlowPolicy: AccessPolicy {
+        private let clock: ManualClock
+        private let made = Mutex(0)
+
+        init(_ clock: ManualClock) { self.clock = clock }
+
+        var decisions: Int { made.withLock { $0 } }
+
+        func check(_ access: Access, in view: AccessView) {
+            made.withLock { $0 += 1 }
+            clock.advance(by: .seconds(1))
+        }
+    }
+
+    /// All documents are read before the first decision.
+    @Test func decisionsEndAtTheBoundOnACheck() async throws {
+        var configuration = TestStore.configuration
+        configuration.clientCommitLimits.time = .seconds(10)
+        try await withStore(configuration: configuration) { test in
+            let slow = SlowPolicy(test.clock)
+            let context = OperationContext(owner: 7, policy: slow)
+            let error = await refusal { try await test.commit(try sets(60), context: context) }
+            #expect(error?.code == .resourceExhausted)
+            #expect(error?.message.contains("check of a client's commit may read for 10 s") == true)
+            #expect((10..<30).contains(slow.decisions))
+            #expect(try await test.query(Query(collectionID: "c")).isEmpty)
+        }
+    }
 }

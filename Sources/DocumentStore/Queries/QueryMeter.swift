@@ -73,6 +73,11 @@ final class QueryMeter {
         try work(16 + bytes / 1024)
     }
 
+    /// Counts a decision of the policy, which may take much longer than reading a document.
+    ///
+    /// - Throws: ``Exceeded`` or its replacement, or `cancelled` if the caller has left.
+    func noteDecision() throws { try work(16) }
+
     private func work(_ amount: Int) throws {
         unchecked += amount
         guard unchecked >= Self.maxUnchecked else { return }

@@ -47,12 +47,12 @@ struct ClientCommitCheck: DocumentRead {
         // A single mask has a bound of its own.
         let paths = commit.writes.count > 1 ? commit.writes.reduce(0) { $0 + $1.maskPaths } : 0
         try CommitCost.check(commit.writes.count + paths, configuration.maxClientCommitCost)
-        let documents = StoredDocuments(
-            view.storage, maxBytes: configuration.maxCommitReadBytes, meter: store.parts.commitMeter(context))
+        let meter = store.parts.commitMeter(context)
+        let documents = StoredDocuments(view.storage, maxBytes: configuration.maxCommitReadBytes, meter: meter)
         let time = store.parts.requestTime(after: version)
         let outcome = try WriteComputation(
             commit.writes, at: time, policy: context.policy, catalog: view.catalog,
-            repeated: RepeatedWork(configuration, isClient: true), read: documents.document
+            repeated: RepeatedWork(configuration, isClient: true), meter: meter, read: documents.document
         ).outcome
         try CommitCost.check(outcome.changes, view.catalog, configuration)
         return CommitDecision(
@@ -110,7 +110,7 @@ struct ClientBatchCheck: DocumentRead {
                 var dependsOnBatch = false
                 let outcome = try WriteComputation(
                     [write], at: time, policy: context.policy, catalog: view.catalog,
-                    repeated: RepeatedWork(store.configuration, isClient: true)
+                    repeated: RepeatedWork(store.configuration, isClient: true), meter: meter
                 ) { path in
                     if let known = after[path] {
                         dependsOnBatch = true

@@ -30,11 +30,14 @@ struct WriteComputation {
     ///   - maxDecisionCost: what the policy's decisions may cost; nil for the policy's own bounds.
     ///   - catalog: determines how a document's index entries are counted.
     ///   - repeated: the bound on repeated work.
+    ///   - meter: counts the policy's decisions; nil for those of the writer.
     ///   - read: reads the current state of documents.
-    /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write, ``DecisionTooCostly``.
+    /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write, ``DecisionTooCostly``, and
+    ///   what the meter throws.
     init(
         _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, maxDecisionCost: Int? = nil,
-        catalog: IndexCatalog, repeated: RepeatedWork, read: @escaping (DocumentPath) throws -> Document?
+        catalog: IndexCatalog, repeated: RepeatedWork, meter: QueryMeter? = nil,
+        read: @escaping (DocumentPath) throws -> Document?
     ) throws {
         self.time = time
         requestTime = time.truncatedToMilliseconds
@@ -55,7 +58,7 @@ struct WriteComputation {
                 break
             }
         }
-        try decide(decisions)
+        try decide(decisions, meter)
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
         // and limits.
         if let refusal { throw refusal }
@@ -68,7 +71,7 @@ struct WriteComputation {
     }
 
     /// The policy sees all documents in their final state, whatever the order of the writes.
-    private mutating func decide(_ decisions: [Access]) throws {
+    private mutating func decide(_ decisions: [Access], _ meter: QueryMeter?) throws {
         guard let policy else { return }
         // The policy receives errors of documents only.
         var tooCostly: DecisionTooCostly?
@@ -95,6 +98,7 @@ struct WriteComputation {
             do { try policy.check(access, in: view) } catch { if tooCostly == nil { throw error } }
             // Without the document, what the policy decides means nothing.
             if let tooCostly { throw tooCostly }
+            try meter?.noteDecision()
         }
     }
 

@@ -153,6 +153,28 @@ import Testing
         #expect(try !rules.decide(list, TestRules.documents()).isAllowed)
     }
 
+    /// A letter with an accent can be written in two ways.
+    @Test(arguments: [("\u{E9}", true), ("e\u{301}", false)])
+    func aFieldThatLooksAlikeIsAnotherOne(name: String, isAllowed: Bool) throws {
+        let conditions: [(condition: String, filter: Query.Filter)] = [
+            ("resource.data['\u{E9}'] == 'x'", .field(FieldPath(segments: [name]), .equal, .string("x"))),
+            ("resource.data['\u{E9}'] > 1", .field(FieldPath(segments: [name]), .greaterThan, .integer(1))),
+            ("'x' in resource.data['\u{E9}']", .field(FieldPath(segments: [name]), .arrayContains, .string("x"))),
+            ("'\u{E9}' in resource.data", .unary(FieldPath(segments: [name]), .isNotNull)),
+            ("resource.data['\u{E9}'] != 1", .field(FieldPath(segments: [name]), .notEqual, .integer(1))),
+            ("resource.data['\u{E9}'] is number", .field(FieldPath(segments: [name]), .lessThan, .integer(1))),
+        ]
+        for (condition, filter) in conditions {
+            let rules = try Ruleset(TestRules.file("match /t/{id} { allow read: if \(condition); }"))
+            var query = Query(collectionID: "t")
+            query.filter = filter
+            let list = RulesRequest(
+                .list, database: "(default)", path: ["t"], auth: TestRules.user("x"), time: TestRules.time,
+                query: query)
+            #expect(try rules.decide(list, TestRules.documents()).isAllowed == isAllowed, "\(condition)")
+        }
+    }
+
     @Test func whatIsAllowedIsAllowedForEachDocument() async throws {
         var allowed = 0
         try await FuzzRounds.run("what queries prove", count: 4000) { random, seed in

@@ -93,9 +93,18 @@ struct QueryFacts: Sendable {
 
     // MARK: Fields
 
+    /// Names are compared by their bytes: documents may have other values in fields that only look alike.
+    private static func begins(_ path: [String], with other: [String]) -> Bool {
+        path.starts(with: other) { TextBytes.equal($0, $1) }
+    }
+
+    private static func isSame(_ path: [String], _ other: [String]) -> Bool {
+        path.elementsEqual(other) { TextBytes.equal($0, $1) }
+    }
+
     /// The value of a field that the query compares with `==`, or that is within one.
     func value(of path: [String]) -> RuleValue? {
-        for filter in filters where filter.operation == .equal && path.starts(with: filter.path) {
+        for filter in filters where filter.operation == .equal && Self.begins(path, with: filter.path) {
             var value = RuleValue(filter.value)
             for name in path.dropFirst(filter.path.count) {
                 guard let member = value.member(name) else { return nil }
@@ -106,12 +115,12 @@ struct QueryFacts: Sendable {
         return nil
     }
 
-    func exists(_ path: [String]) -> Bool { fields.contains { $0.starts(with: path) } || value(of: path) != nil }
+    func exists(_ path: [String]) -> Bool { fields.contains { Self.begins($0, with: path) } || value(of: path) != nil }
 
     /// Whether the field is a list that has a value.
     func hasElement(_ element: RuleValue, in path: [String]) -> Bool {
         filters.contains {
-            $0.operation == .arrayContains && $0.path == path && RuleValue.same(RuleValue($0.value), element)
+            $0.operation == .arrayContains && Self.isSame($0.path, path) && RuleValue.same(RuleValue($0.value), element)
         }
     }
 
@@ -124,7 +133,7 @@ struct QueryFacts: Sendable {
         case .notEqual: return excludes(path, value) ? true : nil
         default: break
         }
-        for filter in filters where filter.path == path {
+        for filter in filters where Self.isSame(filter.path, path) {
             guard let order = Self.order(RuleValue(filter.value), value), order != .unordered else { continue }
             let (isBelow, includes): (Bool, Bool)
             switch filter.operation {
@@ -162,7 +171,7 @@ struct QueryFacts: Sendable {
     private func excludes(_ path: [String], _ value: RuleValue) -> Bool {
         // All fields together are a map.
         guard !path.isEmpty else { return !value.isMap }
-        for filter in filters where filter.path == path {
+        for filter in filters where Self.isSame(filter.path, path) {
             let known = RuleValue(filter.value)
             switch filter.operation {
             case .notEqual: if RuleValue.equal(known, value), !filter.value.hasReference { return true }
@@ -185,7 +194,7 @@ struct QueryFacts: Sendable {
     /// The type of a field, from the ranges and lists that the query asks for; nil if it isn't known. Numbers are `number`.
     func type(of path: [String]) -> String? {
         guard !path.isEmpty else { return "map" }
-        for filter in filters where filter.path == path {
+        for filter in filters where Self.isSame(filter.path, path) {
             switch filter.operation {
             case .arrayContains: return "list"
             case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:

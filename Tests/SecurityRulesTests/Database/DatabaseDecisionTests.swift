@@ -311,6 +311,16 @@ import Testing
         }
     }
 
+    /// No node has such a path, and its segments aren't made.
+    @Test(arguments: ["child(newData.val()).exists()", "hasChild(newData.val())", "hasChildren([newData.val()])"])
+    func aPathOfVeryManySegmentsHasNothing(look: String) throws {
+        let rules = try DatabaseRules("{\"rules\": {\".write\": \"!root.\(look)\"}}")
+        let text = String(repeating: "a/", count: 200_000)
+        let decision = try DatabaseSamples.writes(rules, [("/", "\"\(text)\"")])
+        #expect(decision.isAllowed)
+        #expect(decision.cost < 100_000)
+    }
+
     /// What is done for each match or character takes as long as many bytes that are passed over.
     @Test(arguments: [
         ("newData.val().replace('a', 'b') == 'x'", "a"), ("newData.val().replace('a', '') == 'x'", "a"),

@@ -1,8 +1,13 @@
 /// Paths of the Realtime Database as expressions have them.
 enum DatabasePathText {
-    /// The segments between slashes, without empty ones.
+    /// Many more than a node's path can have, and than an expression's `parent()` can take away.
+    private static let maxSegments = 1000
+
+    /// The segments between slashes, without empty ones. Of very many only the first: clients send texts with millions.
     static func segments(_ path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { String($0) ?? "" }
+        path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: maxSegments).prefix(maxSegments).map {
+            String($0) ?? ""
+        }
     }
 
     /// Whether a node can have the key.

@@ -182,6 +182,27 @@ struct LogFilesTests {
         #expect(LogSegment.all(in: place).count > 1)
     }
 
+    /// As of `logs --follow --since 10m`.
+    @Test func aReaderOfRecentRecordsGoesOnInAFileThatWasQuiet() throws {
+        let files = try files()
+        try append(record("old"), to: files)
+        let segment = try #require(LogSegment.all(in: place).first)
+        // Files are as old as the test says.
+        let changed = Date(timeIntervalSince1970: Double(clock.timestamp().microseconds) / 1e6)
+        try FileManager.default.setAttributes([.modificationDate: changed], ofItemAtPath: segment.path)
+        clock.advance(seconds: 1000)
+        var filter = LogFilter()
+        filter.since = clock.timestamp()
+        var reader = LogReader(place, filter)
+        var seen: [String] = []
+        try reader.read { seen.append($0.message) }
+        #expect(seen == [])
+        try append(record("new"), to: files)
+        #expect(LogSegment.all(in: place) == [segment])
+        try reader.read { seen.append($0.message) }
+        #expect(seen == ["new"])
+    }
+
     @Test(.endsHangs) func linesOfAStartWaitForTheDataDirectory() async throws {
         let archive = LogArchive()
         archive.writer.write(record("before").json + "\n")

@@ -65,7 +65,10 @@ package struct LogReader {
             }
             guard let next = segments.first(where: { $0.number > last }) else { return }
             last = next.number
-            if let since = filter.since, let changed = next.status?.changed, changed < since { continue }
+            // The newest may still grow: a host that was quiet goes on in it.
+            if let since = filter.since, next != segments.last, let changed = next.status?.changed, changed < since {
+                continue
+            }
             // Gone if it was deleted meanwhile.
             guard let file = FileHandle(forReadingAtPath: next.path) else { continue }
             current = (next, file)

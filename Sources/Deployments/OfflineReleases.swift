@@ -39,6 +39,8 @@ package struct OfflineReleases: Sendable {
     ///
     /// - Parameter bundle: the bundle; nil if only one is deployed.
     package func current(of bundle: String?) throws -> PromotedRelease {
+        // Otherwise it would seem to have no releases.
+        try DataDirectory.checkAccess(data)
         let store = ReleaseStore(data: data)
         let index = try store.index()
         guard bundle != HostConfiguration.rulesName else {

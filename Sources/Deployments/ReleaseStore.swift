@@ -32,7 +32,15 @@ package struct ReleaseStore: Sendable {
     /// - Throws: ``ReleaseError`` if the index can't be read. The host must not guess what to serve then.
     func index() throws(ReleaseError) -> ReleaseIndex {
         let path = directory + "/index.json"
-        guard files.fileExists(atPath: path) else { return ReleaseIndex() }
+        if access(path, R_OK) != 0 {
+            let reason = errno
+            guard reason != ENOENT else { return ReleaseIndex() }
+            guard reason != EACCES else {
+                throw ReleaseError(
+                    "\(path), the index of served releases, can't be read, because it or its directory belongs to another "
+                        + "user; give them to the host's: chown -R \(geteuid()) \(directory)")
+            }
+        }
         do {
             let index = try JSONDecoder().decode(ReleaseIndex.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
             guard index.format <= ReleaseIndex.newestFormat else {

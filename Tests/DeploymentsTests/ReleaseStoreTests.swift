@@ -206,6 +206,34 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: missing))
     }
 
+    /// As after a copy that root has made: the local builds must not be served in place of what is deployed.
+    @Test func anIndexThatMayNotBeReadIsNotTakenForNone() throws {
+        try serve(["a"])
+        let files = FileManager.default
+        try files.setAttributes([.posixPermissions: 0o000], ofItemAtPath: store.directory)
+        defer { try? files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: store.directory) }
+        try withoutPrivileges(in: data) { user in
+            let error = #expect(throws: ReleaseError.self) { _ = try store.index() }
+            #expect(error?.description.contains("chown -R \(user) \(store.directory)") == true)
+        }
+    }
+
+    @Test func aDirectoryThatMayNotBeEnteredIsNotTakenForOneWithoutReleases() throws {
+        try serve(["a"])
+        let files = FileManager.default
+        let place = store.directory
+        try files.setAttributes([.posixPermissions: 0o000], ofItemAtPath: place)
+        defer { try? files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place) }
+        let releases = OfflineReleases(
+            HostConfiguration(
+                project: "demo-shop", mode: .development, data: place,
+                places: ConfigurationPlaces(file: "functions.json")))
+        try withoutPrivileges(in: data) { _ in
+            let error = #expect(throws: (any Error).self) { _ = try releases.current(of: "shop") }
+            #expect(error.map { "\($0)" }?.hasPrefix(place + " ") == true)
+        }
+    }
+
     @Test func withoutAnIndexNothingIsRemovedButWhatIsIncomplete() throws {
         try serve([], beside: [".draft-1", "a", "b"])
         try store.clean(keeping: 0, drafts: false)

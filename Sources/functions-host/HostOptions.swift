@@ -20,12 +20,17 @@ struct HostOptions: ParsableArguments {
     @Flag(help: "Write the result as JSON.")
     var json = false
 
-    func run(_ work: (HostControl, CommandReport) async throws -> Void) async throws {
-        try await withConfiguration { try await work(HostControl($0.data), $1) }
+    /// - Parameter failureCode: The exit code if the command fails, unless that is because no host is running.
+    func run(
+        failureCode: ExitCode = ExitCode(1), _ work: (HostControl, CommandReport) async throws -> Void
+    ) async throws {
+        try await withConfiguration(failureCode: failureCode) { try await work(HostControl($0.data), $1) }
     }
 
     /// The same for commands that also work without a host.
-    func withConfiguration(_ work: (HostConfiguration, CommandReport) async throws -> Void) async throws {
+    func withConfiguration(
+        failureCode: ExitCode = ExitCode(1), _ work: (HostConfiguration, CommandReport) async throws -> Void
+    ) async throws {
         // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let report = CommandReport(isJSON: json, isVerbose: false, resultToErrors: false)
@@ -42,7 +47,7 @@ struct HostOptions: ParsableArguments {
             // It has what it wants, as `head` does.
         } catch {
             report.fail(error)
-            throw error is NoRunningHost ? Self.noHost : ExitCode(1)
+            throw error is NoRunningHost ? Self.noHost : failureCode
         }
     }
 }

@@ -100,7 +100,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
         discussion: """
             Nothing is read or written for the client. With --database, the operations are read, write, update and delete, and a query is \
             as WebSocket clients send it: {"i":".key","l":10,"vf":"l"}. Exit codes: 0 the operation is allowed, 1 it is refused, 3 no host is \
-            running, 64 invalid arguments.
+            running, 64 invalid arguments or another failure.
             """)
 
     @OptionGroup var options: HostOptions
@@ -138,7 +138,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         var isAllowed = false
-        try await options.run { host, report in
+        // Not 1, which says that the operation is refused.
+        try await options.run(failureCode: .validationFailure) { host, report in
             var request = ControlRequest(database == nil ? "rules" : "database-rules", "explain")
             request.add("database", database)
             request.add("method", operation)
@@ -153,16 +154,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
                 else { throw HostError("\(rules) can't be read as text in UTF-8") }
                 request.add("rules", text)
             }
-            let answer: RulesReport
-            do {
-                answer = try await host.askWithFiles(request, as: RulesReport.self)
-            } catch let error as NoRunningHost {
-                throw error
-            } catch {
-                // Not 1, which says that the operation is refused.
-                report.fail(error)
-                throw ExitCode.validationFailure
-            }
+            let answer = try await host.askWithFiles(request, as: RulesReport.self)
             report.answer(Self.lines(answer), answer)
             isAllowed = answer.isAllowed
         }
@@ -196,7 +188,7 @@ struct RulesCoverageCommand: AsyncParsableCommand {
         abstract: "Shows how often each allow statement has decided since the rules were loaded.",
         discussion: """
             Run your tests against the host first. With --database, queries that had no index are shown too. Exit codes: 0 every statement has allowed and refused something, 1 one \
-            hasn't, 3 no host is running.
+            hasn't, 3 no host is running, 64 invalid arguments or another failure.
             """)
 
     @OptionGroup var options: HostOptions
@@ -206,7 +198,8 @@ struct RulesCoverageCommand: AsyncParsableCommand {
 
     func run() async throws {
         var isComplete = false
-        try await options.run { host, report in
+        // Not 1, which says that a statement hasn't decided both ways.
+        try await options.run(failureCode: .validationFailure) { host, report in
             var request = ControlRequest(database == nil ? "rules" : "database-rules", "coverage")
             request.add("database", database)
             let answer = try await host.ask(request, as: RulesCoverageReport.self)

@@ -192,6 +192,12 @@ struct RulesTests {
                 Self.file("true") + "\n" + String(repeating: "// %&=+ é\n", count: 10_000), to: "long.rules")
             let long = try explain("get", "notes/1", "--rules", host.directory.path + "/long.rules")
             #expect(long.code == 0 && long.text.hasPrefix("allowed by 5:7\n"), "\(long.text)")
+            // What can't be explained isn't refused.
+            let missing = host.directory.path + "/missing.rules"
+            #expect(try explain("get", "notes/1", "--rules", missing).code == 64)
+            #expect(try explain("get", "notes/1", "--env", "nowhere").code == 64)
+            #expect(try explain("perform", "notes/1").code == 64)
+            #expect(try run(["coverage", "--env", "nowhere"]).code == 64)
             // Explanations aren't decisions.
             #expect(try run(["coverage"]).text == "5:7  allowed 0, refused 0  never decided anything\n")
             #expect(try await Self.read(host, "notes/1", as: nil) == 403)

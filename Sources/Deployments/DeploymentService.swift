@@ -95,7 +95,10 @@ package actor DeploymentService: Service {
                     creator: user, source: source, manifest: Manifest(functions: [])),
                 from: executable, at: time
             ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
-            return try await plan(for: record, with: rules)
+            do { return try await plan(for: record, with: rules) } catch {
+                removeFailed(bundle, record.id)
+                throw error
+            }
         }
     }
 
@@ -117,11 +120,16 @@ package actor DeploymentService: Service {
     ) async throws -> ReleaseEvent {
         try await exclusively {
             let index = try parts.releases.index()
-            try index.check(bundle, isAt: before)
-            let release = try await parts.releases.verified(bundle, id)
-            var change: RulesChange?
-            if let rules { change = try await switchingRules(to: rules.id, from: rules.replacing, index, user) }
-            return try await replace(bundle, with: release, change, index, action, user)
+            do {
+                try index.check(bundle, isAt: before)
+                let release = try await parts.releases.verified(bundle, id)
+                var change: RulesChange?
+                if let rules { change = try await switchingRules(to: rules.id, from: rules.replacing, index, user) }
+                return try await replace(bundle, with: release, change, index, action, user)
+            } catch {
+                removeFailed(bundle, id)
+                throw error
+            }
         }
     }
 
@@ -164,6 +172,16 @@ package actor DeploymentService: Service {
         // A prepared release of the rules may be another operator's too; the next start deletes it.
         guard bundle != HostConfiguration.rulesName, turn.available > 0,
             try !parts.releases.index().served(of: bundle).contains(id)
+        else { return }
+        parts.releases.remove(bundle, id)
+    }
+
+    /// Deletes a release that was prepared and can't be served: otherwise each attempt would leave a copy of its bundle
+    /// until the next start.
+    ///
+    /// One that was served stays. Without a history it isn't known which were: the index may have been deleted.
+    private func removeFailed(_ bundle: String, _ id: String) {
+        guard let index = try? parts.releases.index(), !index.history.isEmpty, !index.served(of: bundle).contains(id)
         else { return }
         parts.releases.remove(bundle, id)
     }

@@ -100,6 +100,12 @@ import Testing
                 #expect(try await host.current("fixture") == served)
                 try await host.expectEcho()
             }
+            // Of those that failed nothing is left, whether they were prepared or already started.
+            let clash = try await host.deploy(try host.fixtureBundle("b"), as: "other")
+            #expect(clash.status == 1 && clash.errors.contains("both have a function"), "\(clash.errors)")
+            let releases = host.directory.data + "/releases"
+            #expect(try FileManager.default.contentsOfDirectory(atPath: releases + "/fixture") == [served])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: releases + "/other") == [])
             let missing = try await host.deploy(host.directory.path + "/nothing", as: "fixture")
             #expect(missing.status == 1, "\(missing.output)")
             let build = try await host.command(["deploy", host.directory.path, "--yes"])

@@ -156,22 +156,32 @@ struct BundleWatch: Sendable {
                 packages[index].failed = isBuilt ? [] : Set(affected.map(\.product))
             }
             // A build that couldn't be served may be served with other settings.
-            for index in areSettingsNew ? Array(packages.indices) : changed {
-                for bundle in packages[index].bundles.indices {
-                    let name = packages[index].bundles[bundle].name
-                    guard let built = await executable(bundle, of: packages[index]),
-                        built.state != packages[index].bundles[bundle].served
+            let places = (areSettingsNew ? Array(packages.indices) : changed).flatMap { package in
+                packages[package].bundles.indices.map { (package: package, bundle: $0) }
+            }
+            var hasServed = false
+            var failures: [String] = []
+            repeat {
+                hasServed = false
+                failures = []
+                for place in places {
+                    let (package, bundle) = (packages[place.package], packages[place.package].bundles[place.bundle])
+                    guard let built = await executable(place.bundle, of: package), built.state != bundle.served
                     else { continue }
                     count += 1
                     do {
-                        try await host.reload(name, executable: built.path, id: "local-\(count)")
-                        packages[index].bundles[bundle].served = built.state
-                        report("\(name): serving the new build, \(Self.seconds(since: start)) after the edit")
+                        try await host.reload(bundle.name, executable: built.path, id: "local-\(count)")
+                        packages[place.package].bundles[place.bundle].served = built.state
+                        hasServed = true
+                        report("\(bundle.name): serving the new build, \(Self.seconds(since: start)) after the edit")
                     } catch {
-                        report("\(name): the new build can't be served: \(error); the previous one keeps serving")
+                        failures.append(
+                            "\(bundle.name): the new build can't be served: \(error); the previous one keeps serving")
                     }
                 }
-            }
+                // One may have a function that another bundle has only now lost.
+            } while hasServed && !failures.isEmpty
+            for failure in failures { report(failure) }
         }
     }
 

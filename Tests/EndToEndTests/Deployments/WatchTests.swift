@@ -225,6 +225,48 @@ import Testing
         }
     }
 
+    /// Its functions were another bundle's, which comes after it in functions.json.
+    @Test func aNewBuildIsServedOnceAnotherBundleNoLongerHasItsFunctions() async throws {
+        let directory = try HostDirectory()
+        for name in ["Sources/One", "Sources/Two", "tools"] {
+            try FileManager.default.createDirectory(
+                atPath: directory.path + "/" + name, withIntermediateDirectories: true)
+        }
+        try directory.write("// swift-tools-version: 6.2", to: "Package.swift")
+        try directory.write("chat\n", to: "Sources/One/main.swift")
+        try directory.write("fixture\n", to: "Sources/Two/main.swift")
+        let builds = directory.path + "/.build/debug"
+        try ExecutableScript.make(
+            """
+            case "$*" in *--show-bin-path*) echo '\(builds)'; exit 0;; esac
+            mkdir -p '\(builds)'
+            for product in One Two; do
+            read -r name < "\(directory.path)/Sources/$product/main.swift"
+            case "$name" in
+            chat) program='\(BuiltProducts.chat)';;
+            fixture) program='\(BuiltProducts.fixture)';;
+            *) program='\(BuiltProducts.shop)';;
+            esac
+            printf '#!/bin/sh\nexec %s "$@"\n' "$program" > "\(builds)/$product.new"
+            chmod 755 "\(builds)/$product.new"
+            cmp -s "\(builds)/$product.new" "\(builds)/$product" || mv "\(builds)/$product.new" "\(builds)/$product"
+            done
+            """, at: directory.path + "/tools/swift")
+        try directory.configure(
+            bundles: #"{ "name": "one", "product": "One" }, { "name": "two", "product": "Two" }"#)
+        try await RunningHost.serving(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools"
+        ) { host in
+            try await host.expectEcho()
+            try directory.write("fixture\n", to: "Sources/One/main.swift")
+            try directory.write("shop\n", to: "Sources/Two/main.swift")
+            try await host.waitForLog("two: serving the new build")
+            try await host.waitForLog("one: serving the new build")
+            try await host.expectEcho()
+            #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
+        }
+    }
+
     /// The build is fine; what it needs comes later.
     @Test func aNewBuildThatMissesASecretIsServedOnceItIsThere() async throws {
         try await Self.watching("fixture\n") { host in

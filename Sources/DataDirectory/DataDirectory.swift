@@ -188,12 +188,13 @@ package final class DataDirectory: Sendable {
         }
         do throws(DataDirectoryError) {
             if descriptor == made { try FileBytes.give(descriptor, file, toOwnerOf: path) }
-            guard ftruncate(descriptor, 0) == 0 else { throw .refused(by: errno, "\(file) can't be written") }
-            try FileBytes.write(Array("\(getpid())\n".utf8), to: descriptor, file)
         } catch {
             FileBytes.close(descriptor)
             throw error
         }
+        // Only errors name the process; a full disk may have no room for it.
+        _ = ftruncate(descriptor, 0)
+        try? FileBytes.write(Array("\(getpid())\n".utf8), to: descriptor, file)
         return descriptor
     }
 

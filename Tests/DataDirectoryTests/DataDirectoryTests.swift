@@ -90,6 +90,20 @@ struct DataDirectoryTests {
         #expect(refusal(temporary.path) == nil)
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
+    func aFullDiskKeepsNoHostOut() throws {
+        let disk = try SmallDisk(megabytes: 1)
+        try DataDirectory.open(disk.path).close()
+        // Its process's number has no room.
+        try FileManager.default.removeItem(atPath: disk.path + "/lock")
+        try disk.fill(".filler")
+        let directory = try DataDirectory.open(disk.path)
+        defer { directory.close() }
+        #expect(
+            refusal(disk.path)
+                == "another host uses the data directory \(disk.path); stop it or name another directory")
+    }
+
     @Test func aNewerFormatIsRejected() throws {
         let temporary = try TemporaryDirectory()
         try temporary.write("version", "7\n")

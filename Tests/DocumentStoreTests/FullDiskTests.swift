@@ -8,38 +8,6 @@ import DocumentModel
 import Foundation
 import Testing
 
-/// A disk of a few megabytes in memory. Needs the right to mount.
-private final class SmallDisk: Sendable {
-    let path: String
-
-    static let isPossible = (try? SmallDisk(megabytes: 1)) != nil
-
-    init(megabytes: Int) throws {
-        path = FileManager.default.temporaryDirectory.path + "/disk-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Self.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "none", path)
-    }
-
-    deinit {
-        try? Self.run("umount", "-l", path)
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    func setReadOnly(_ readOnly: Bool) throws { try Self.run("mount", "-o", "remount,\(readOnly ? "ro" : "rw")", path) }
-
-    private struct Refused: Error {}
-
-    private static func run(_ command: String...) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardError = FileHandle.nullDevice
-        try process.start()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Refused() }
-    }
-}
-
 @Suite(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
 struct FullDiskTests {
     private func store(_ kind: EmbeddedEngineKind, _ disk: SmallDisk) throws -> DocumentStore {

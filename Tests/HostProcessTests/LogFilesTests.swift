@@ -163,6 +163,25 @@ struct LogFilesTests {
         #expect(try messages() == ["first", "second"])
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
+    func aLineThatFoundNoRoomTakesNoOtherWithIt() throws {
+        let disk = try SmallDisk(megabytes: 1)
+        let files = LogFiles(now: clock.timestamp)
+        try files.open(disk.path + "/logs", limits: LogFiles.Limits())
+        try append(record("first"), to: files)
+        try disk.fill("filler")
+        // Its beginning goes into what is left of the page.
+        let long = record(String(repeating: "x", count: 10_000))
+        #expect(throws: (any Error).self) { try append(long, to: files) }
+        try FileManager.default.removeItem(atPath: disk.path + "/filler")
+        try append(record("second"), to: files)
+        try append(record("third"), to: files)
+        var reader = LogReader(disk.path + "/logs", LogFilter())
+        var messages: [String] = []
+        try reader.read { messages.append($0.message) }
+        #expect(messages == ["first", "second", "third"])
+    }
+
     @Test func aReaderGoesOnWhereItWas() throws {
         let files = try files(bytes: 1 << 20)
         var reader = LogReader(place, LogFilter())

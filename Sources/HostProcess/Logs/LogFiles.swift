@@ -28,6 +28,8 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
     private var current: Place?
     private var segment: (number: Int, file: FileHandle, bytes: Int, began: Timestamp)?
     private var checked: Timestamp?
+    /// Whether the segment may end within a line.
+    private var isTorn = false
 
     private struct Place: Equatable {
         var directory: String
@@ -71,8 +73,13 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
             _ = functions_give_path_to_owner(path, directory)
             segment = (number, file, 0, time)
             checked = nil
+            isTorn = false
         }
-        try segment?.file.write(contentsOf: lines)
+        let wasTorn = isTorn
+        // A full disk has room for the beginning of a line, which must not become that of the next one.
+        isTorn = true
+        try segment?.file.write(contentsOf: wasTorn ? Data("\n".utf8) + lines : lines)
+        isTorn = false
         segment?.bytes += lines.count
         if checked.map({ time.seconds(since: $0) > 600 }) ?? true {
             checked = time

@@ -98,7 +98,13 @@ struct BundleWatch: Sendable {
         let settings = names.filter { name in
             name.hasPrefix(".env") || name.hasPrefix(".secrets") || name.hasSuffix(".json") || name.hasSuffix(".rules")
         }.sorted()
-        return ([file] + settings.map { "\(directory)/\($0)" }).compactMap { stamp(of: $0) }
+        // One that it names may be missing, wherever it should be.
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        let named = text.matches(of: /"((?:[^"\\]|\\.)*)"/).filter { !$0.1.isEmpty }.map { match in
+            URL(fileURLWithPath: String(match.1), relativeTo: URL(fileURLWithPath: directory + "/"))
+                .standardizedFileURL.path
+        }
+        return ([file] + settings.map { "\(directory)/\($0)" } + named).compactMap { stamp(of: $0) }
     }
 
     /// Waits until a file has changed that the host's start depends on.
@@ -245,10 +251,16 @@ struct BundleWatch: Sendable {
 
     /// The files that a host reads only at its start.
     private static func startFiles(of configuration: HostConfiguration) -> [String] {
-        let executables = configuration.bundles.map { bundle -> String? in
+        let executables = configuration.bundles.compactMap { bundle -> String? in
             if case .executable(let path) = bundle.source { path } else { nil }
         }
-        return (RulesSource(configuration).paths + executables).compactMap { stamp(of: $0) }
+        var files = RulesSource(configuration).paths + executables
+        if let tls = configuration.listen.tls { files += [tls.certificate, tls.key] }
+        if let templates = configuration.auth.mail?.templates {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: templates)) ?? []
+            files += names.sorted().map { "\(templates)/\($0)" }
+        }
+        return files.compactMap { stamp(of: $0) }
     }
 
     /// The executable that a bundle's build makes, and its state; nil if there is none.

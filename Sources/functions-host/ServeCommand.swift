@@ -94,8 +94,8 @@ struct ServeCommand: AsyncParsableCommand {
                     throw ExitCode(1)
                 }
                 writer.write(
-                    "functions-host: waiting for a change of functions.json, params, secrets, rules, indexes or sources\n"
-                )
+                    "functions-host: waiting for a change of functions.json, a file that it names, params, secrets or "
+                        + "sources\n")
                 if interruption?.isCancelled ?? true {
                     interruption = Task {
                         for await _ in await UnixSignalsSequence(trapping: StopSignals.all) where !Task.isCancelled {

@@ -225,6 +225,28 @@ import Testing
         }
     }
 
+    /// Files elsewhere, which are missing at first and then no certificate.
+    @Test func aMistakeInAnyFileThatIsNamedIsWaitedFor() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try Self.makePackage("fixture\n")
+        try directory.configure(
+            bundles: #"{ "name": "app", "product": "App" }"#,
+            ports: HostDirectory.freePorts + #", "tls": { "certificate": "tls/cert.pem", "key": "tls/key.pem" }"#)
+        let process = try Self.startWatching(directory)
+        try await Self.waits(process, 1, after: "the file tls/cert.pem does not exist")
+        // Both come at once.
+        let files = FileManager.default
+        try files.createDirectory(atPath: directory.path + "/new", withIntermediateDirectories: false)
+        for name in ["new/cert.pem", "new/key.pem"] { try directory.write("none\n", to: name) }
+        try files.moveItem(atPath: directory.path + "/new", toPath: directory.path + "/tls")
+        try await Self.waits(process, 2)
+        try directory.write("none either\n", to: "tls/cert.pem")
+        try await Self.waits(process, 3)
+        process.send(SIGTERM)
+        #expect(try await process.end() == 1)
+    }
+
     /// Its functions were another bundle's, which comes after it in functions.json.
     @Test func aNewBuildIsServedOnceAnotherBundleNoLongerHasItsFunctions() async throws {
         let directory = try HostDirectory()

@@ -25,10 +25,16 @@ enum RocksDBFiles {
 
     /// Checks what a backup would replace: files, as those of other engines, and backups of this one.
     ///
-    /// - Throws: `StorageError` for a directory with anything else in it.
+    /// - Throws: `StorageError` for a directory with anything else in it, or one that can't be read.
     static func checkReplaceable(_ target: String) throws {
         guard StoreFile.isDirectory(target) else { return }
-        let names = try FileManager.default.contentsOfDirectory(atPath: target)
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: target)
+        } catch {
+            throw StorageError(
+                .unavailable, "\(target) can't be read, and so isn't replaced; check its owner and its permissions")
+        }
         let isBackup = names.contains("CURRENT") && names.allSatisfy(isOfRocksDB)
         guard isBackup || names.isEmpty else {
             throw StorageError(

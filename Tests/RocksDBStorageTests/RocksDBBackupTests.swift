@@ -41,6 +41,22 @@ struct RocksDBBackupTests {
         try engine.close()
     }
 
+    /// As of a backup that root has made before. The command of a running host would only see the connection end.
+    @Test func aBackupOfAnotherUserIsRefusedWithASentence() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: backup)
+        try withoutPrivileges(in: directory) { _ in
+            let error = storageRefusal { _ = try engine.copy(to: backup, replacing: true) { _ in } }
+            #expect(error?.kind == .unavailable)
+            #expect(error?.message.hasPrefix("\(backup) can't be read") == true)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: backup)
+        #expect(try values(backup) == [1])
+        try engine.close()
+    }
+
     /// On a full disk, for example.
     @Test func aStoreThatTakesNoCommitsIsBackedUp() throws {
         let engine = try RocksDBEngine(directory: store)

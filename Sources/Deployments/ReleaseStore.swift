@@ -41,17 +41,31 @@ package struct ReleaseStore: Sendable {
                         + "user; give them to the host's: chown -R \(geteuid()) \(directory)")
             }
         }
+        let format: Int
+        let index: ReleaseIndex
         do {
-            let index = try JSONDecoder().decode(ReleaseIndex.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
-            guard index.format <= ReleaseIndex.newestFormat else {
-                throw ReleaseError("it has format \(index.format), written by a newer functions-host")
-            }
-            return index
+            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            format = try JSONDecoder().decode(IndexFormat.self, from: data).format
+            // A newer one may have other members.
+            index =
+                format <= ReleaseIndex.newestFormat
+                ? try JSONDecoder().decode(ReleaseIndex.self, from: data) : ReleaseIndex()
         } catch {
             throw ReleaseError(
                 "\(path), the index of served releases, can't be read (\(error)); restore it from a copy, "
                     + "or delete it to serve the local builds of functions.json")
         }
+        guard format <= ReleaseIndex.newestFormat else {
+            throw ReleaseError(
+                "\(path), the index of served releases, has format \(format), written by a newer functions-host; use that "
+                    + "one")
+        }
+        return index
+    }
+
+    /// The part of an index that each format has.
+    private struct IndexFormat: Decodable {
+        var format: Int
     }
 
     func write(_ index: ReleaseIndex) throws(ReleaseError) {

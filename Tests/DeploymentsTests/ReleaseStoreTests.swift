@@ -206,6 +206,18 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: missing))
     }
 
+    /// Its history would be lost if it was deleted.
+    @Test func anIndexOfANewerHostIsLeftToThatOne() throws {
+        try serve([])
+        let path = store.directory + "/index.json"
+        try Data(#"{"format":3,"bundles":[]}"#.utf8).write(to: URL(fileURLWithPath: path))
+        let newer = #expect(throws: ReleaseError.self) { _ = try store.index() }
+        #expect(newer?.description.hasSuffix("has format 3, written by a newer functions-host; use that one") == true)
+        try Data("{".utf8).write(to: URL(fileURLWithPath: path))
+        let damaged = #expect(throws: ReleaseError.self) { _ = try store.index() }
+        #expect(damaged?.description.contains("restore it from a copy, or delete it") == true)
+    }
+
     /// As after a copy that root has made: the local builds must not be served in place of what is deployed.
     @Test func anIndexThatMayNotBeReadIsNotTakenForNone() throws {
         try serve(["a"])

@@ -20,6 +20,8 @@ struct DocumentPages {
         var order = ""
         /// Whether ids are listed too that have only documents below them.
         var showsMissing = false
+        /// Whether the documents' fields are wanted: without them, many more documents are one answer.
+        var hasFields = true
         var consistency = ReadConsistency.strong
     }
 
@@ -77,6 +79,8 @@ struct DocumentPages {
         if !request.orderBy.contains(where: { $0.field.isDocumentID }) {
             request.orderBy.append(.init(.documentID, descending: request.orderBy.last?.descending ?? false))
         }
+        // The next page's token has the values that the documents are ordered by.
+        if !listing.hasFields { request.projection = request.orderBy.map(\.field) }
         if !listing.token.isEmpty {
             request.start = Query.Cursor(values: try PageToken.values(listing.token), before: false)
         }

@@ -14,8 +14,11 @@ import Testing
     private let store: DocumentStore
     private let calls: FirestoreCalls
 
-    init() throws {
-        store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+    init() throws { try self.init(StoreConfiguration()) }
+
+    private init(_ configuration: StoreConfiguration) throws {
+        store = try DocumentStore(
+            on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }), configuration: configuration)
         try store.start()
         let rules = ClientRules(.open)
         calls = FirestoreCalls(
@@ -48,5 +51,43 @@ import Testing
     @Test func aNameThatIsRepeatedIsAnsweredOnce() throws {
         let names = ["c/b", "c/a", "c/b", "c/x", "c/a"].map { "\(Self.database.documentsRoot)/\($0)" }
         #expect(try calls.reader.paths(names).map(\.string) == ["c/b", "c/a", "c/x"])
+    }
+
+    /// So Node's and Python's libraries list the references of a collection, in pages as large as they may be.
+    @Test func fieldsThatAreNotAskedForDontCountInAListing() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxReadBytes = 20_000
+        let small = try Self(configuration)
+        let text = Value.string(String(repeating: "x", count: 10_000))
+        for (number, id) in ["b", "c", "a"].enumerated() {
+            let fields = ["text": text, "n": Value.integer(Int64(number))]
+            let write = Write(path: try DocumentPath("c/\(id)"), operation: .set(fields))
+            _ = try await small.calls.service.commit([write], transaction: nil, as: .admin)
+        }
+        let all = FSListDocumentsRequest.with {
+            $0.parent = Self.database.documentsRoot
+            $0.collectionID = "c"
+            $0.pageSize = 65_535
+            $0.showMissing = true
+        }
+        await #expect(throws: DocumentError.self) { try await small.calls.list(all, .admin) }
+        var names = all
+        names.mask = FSDocumentMask()
+        let listed = try await small.calls.list(names, .admin).documents
+        #expect(listed.map(\.name) == ["a", "b", "c"].map { "\(Self.database.documentsRoot)/c/\($0)" })
+        let lackFields = listed.allSatisfy { $0.fields.isEmpty && $0.hasUpdateTime }
+        #expect(lackFields)
+        // Pages go on in an order by a field.
+        names.showMissing = false
+        names.orderBy = "n"
+        names.pageSize = 2
+        let first = try await small.calls.list(names, .admin)
+        names.pageToken = first.nextPageToken
+        let second = try await small.calls.list(names, .admin)
+        let ordered = (first.documents + second.documents).map { String($0.name.suffix(1)) }
+        #expect(ordered == ["b", "c", "a"])
+        #expect(second.nextPageToken.isEmpty)
+        await small.store.shutdown()
+        await store.shutdown()
     }
 }

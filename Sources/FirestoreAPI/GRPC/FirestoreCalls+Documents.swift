@@ -34,6 +34,7 @@ extension FirestoreCalls {
         listing.token = request.pageToken
         listing.order = request.orderBy
         listing.showsMissing = request.showMissing
+        listing.hasFields = !request.hasMask || !request.mask.fieldPaths.isEmpty
         switch request.consistencySelector {
         case .transaction(let id)?: listing.consistency = .transaction(try MessageReader.transaction(id))
         case .readTime(let time)?: listing.consistency = .at(try MessageReader.timestamp(time))

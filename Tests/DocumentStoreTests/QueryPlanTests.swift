@@ -243,6 +243,28 @@ struct QueryPlanTests {
         }
     }
 
+    @Test func fieldsThatAreNotSelectedDontCountWhereTheyAreSorted() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxReadBytes = 20_000
+        try await withStore(.memory, configuration: configuration) { test in
+            let large = Value.string(String(repeating: "x", count: 1000))
+            try await test.commit(
+                try (0..<100).map {
+                    Write(
+                        path: try DocumentPath("c/d\(100 + $0)"),
+                        operation: .set(["large": large, "n": .integer(Int64($0 * 37 % 100)), "all": .boolean(true)]))
+                })
+            let whole = query(equal("all", .boolean(true)), by: [order("n")])
+            #expect(await refusal { _ = try await test.query(whole) }?.code == .resourceExhausted)
+            var names = whole
+            names.projection = [.documentID]
+            let found = try await test.query(names)
+            // 73 is the inverse of 37.
+            #expect(found.map(\.path.id) == (0..<100).map { "d\(100 + $0 * 73 % 100)" })
+            #expect(found.allSatisfy { $0.fields.isEmpty })
+        }
+    }
+
     @Test func aPlanAloneReadsNothing() async throws {
         try await withStore(filled()) { test in
             let (explanation, results, _) = try await test.explain(query(equal("owner", .integer(1))), analyze: false)

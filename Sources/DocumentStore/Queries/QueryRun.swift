@@ -25,7 +25,8 @@ extension NormalizedQuery {
             var budget = budget
             var documents: [Document] = []
             let limit = query.limit ?? .max
-            let isAll = query.limit == nil && query.offset == 0
+            // With all of their fields: what a sort holds may be larger than what the answer has of it.
+            let isAll = query.limit == nil && query.offset == 0 && query.projection == nil
             let places = try PlaceReader(
                 plan, view, meter, maxBytes: budget.limit, within: isAll ? budget.beforeAnswer : nil)
             while documents.count < limit, let place = try places.next() {

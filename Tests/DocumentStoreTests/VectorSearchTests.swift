@@ -128,6 +128,15 @@ struct VectorSearchTests {
                 try await test.nearest(try search(15), of: Query(collectionID: "c"))
             }
             #expect(error?.code == .resourceExhausted)
+            // Fields that aren't selected don't count.
+            var selecting = Query(collectionID: "c")
+            selecting.projection = [try FieldPath("d")]
+            let measured = try VectorSearch(
+                field: try FieldPath("v"), vector: Self.vector([0]), measure: .euclidean, limit: 15,
+                resultField: "d", threshold: nil)
+            let many = try await test.nearest(measured, of: selecting).documents
+            let distances: [[String: Value]] = (0..<15).map { ["d": .double(Double($0))] }
+            #expect(many.map(\.fields) == distances)
         }
     }
 }

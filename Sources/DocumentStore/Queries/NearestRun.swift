@@ -25,6 +25,7 @@ private struct NearestDocuments {
     }
 
     private let search: VectorSearch
+    private let query: NormalizedQuery
     private let maxBytes: Int
     private var candidates: [Candidate] = []
     private var count = 0
@@ -32,18 +33,21 @@ private struct NearestDocuments {
     /// A candidate that doesn't precede this distance isn't in the result.
     private var worst: Double?
 
-    init(_ search: VectorSearch, maxBytes: Int) {
+    init(_ search: VectorSearch, _ query: NormalizedQuery, maxBytes: Int) {
         self.search = search
+        self.query = query
         self.maxBytes = maxBytes
     }
 
     /// - Throws: `resourceExhausted` if the nearest documents alone are larger than an answer may be.
-    mutating func add(_ document: Document, weight: Int) throws(DocumentError) {
-        guard let distance = search.distance(of: document), search.isWithin(distance) else { return }
+    mutating func add(_ found: Document) throws(DocumentError) {
+        guard let distance = search.distance(of: found), search.isWithin(distance) else { return }
         if let worst, !search.precedes(distance, worst) { return }
+        // Without the fields that the query doesn't select, often the vector too.
+        let document = query.project(found)
         candidates.append(Candidate(document: document, distance: distance, index: count))
         count += 1
-        bytes += weight
+        bytes += document.weight
         if candidates.count >= 2 * search.limit + 64 || bytes > maxBytes { prune() }
         guard bytes <= maxBytes else {
             throw DocumentError(
@@ -92,13 +96,12 @@ extension DocumentStore {
             let maxBytes = configuration.maxReadBytes
             results = try noting(query.query, plan, meter, since: start, state.view.catalog, returned: \.count) {
                 try plan.explainingLimits(state.view.catalog) {
-                    var nearest = NearestDocuments(search, maxBytes: maxBytes)
+                    var nearest = NearestDocuments(search, query, maxBytes: maxBytes)
                     let places = try PlaceReader(plan, state.view, meter, maxBytes: maxBytes)
-                    while let place = try places.next() {
-                        try nearest.add(place.document, weight: place.document.weight)
-                    }
+                    while let place = try places.next() { try nearest.add(place.document) }
                     var budget = readBudget(context)
                     return try nearest.take().map { document in
+                        // The distance counts as a field.
                         let document = query.project(document)
                         try budget.take(document.weight)
                         return document

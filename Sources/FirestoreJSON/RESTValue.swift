@@ -43,9 +43,10 @@ extension JSONNode {
         }
     }
 
-    /// Reads `{"name": Value, …}`.
+    /// Reads `{"name": Value, …}`. As in protobuf's JSON, a null isn't an omitted field: the document would lack it.
     package func fields() throws(JSONProblem) -> [String: Value] {
-        let members = try members()
+        functions_step()
+        guard case .object(let members) = kind else { throw problem("\(summary) is not an object") }
         var fields: [String: Value] = [:]
         fields.reserveCapacity(members.count)
         for member in members { fields[member.key] = try member.value.value() }

@@ -84,6 +84,11 @@ struct RESTValueTests {
         ),
         (#"{"fields":{"a":{"text":""}}}"#, "fields.a.text: this is not the type of a value"),
         (#"{"fields":{"a":7}}"#, #"fields.a: 7 is not a value; write {"TYPE": …}"#),
+        (#"{"fields":{"a":null}}"#, #"fields.a: null is not a value; write {"TYPE": …}"#),
+        (
+            #"{"fields":{"a":{"mapValue":{"fields":{"b":null}}}}}"#,
+            #"fields.a.mapValue.fields.b: null is not a value; write {"TYPE": …}"#
+        ),
         (#"{"fields":{"a":{"booleanValue":"true"}}}"#, #"fields.a.booleanValue: "true" is not a boolean"#),
         (#"{"fields":{"a":{"bytesValue":"a"}}}"#, "fields.a.bytesValue: not valid base64"),
         (

@@ -1,9 +1,12 @@
 /// Firestore's limits on stored documents. A violation fails with `invalidArgument` and a message that names the limit.
 ///
-/// One limit is our own: field names must be in Unicode normalization form C (NFC). Names that Unicode considers equal
-/// then have the same bytes, so that lookups by name and by index key agree.
+/// Two limits are our own. Field names must be in Unicode normalization form C (NFC): names that Unicode considers
+/// equal then have the same bytes, so that lookups by name and by index key agree. And a document must not take more
+/// memory than a read may return: very many small values take much more than they count.
 public enum DocumentLimits {
     public static let maxDocumentBytes = 1_048_576
+    /// The most that a document's ``Document/weight`` may be.
+    package static let maxWeight = 32 * 1024 * 1024
     public static let maxDepth = 20
     /// How many collections may be within each other on the way to a document that is written or referred to.
     package static let maxNestedCollections = 100
@@ -37,6 +40,16 @@ public enum DocumentLimits {
         guard size <= maxDocumentBytes else {
             throw .invalidArgument(
                 "document \"\(path)\" would have \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
+        }
+    }
+
+    /// Checks what a document would take in memory.
+    package static func checkWeight(of document: Document) throws(DocumentError) {
+        let weight = document.weight
+        guard weight <= maxWeight else {
+            throw .invalidArgument(
+                "document \"\(document.path)\" would take about \(weight) bytes in memory or as JSON, more than "
+                    + "32 MiB, the limit; it has too many small values")
         }
     }
 

@@ -238,4 +238,15 @@ struct WriteTests {
             #expect(error?.code == (depth > 20 ? .invalidArgument : nil))
         }
     }
+
+    @Test func whatNoReadCouldReturnIsRefused() async throws {
+        #expect(StoreConfiguration().maxReadBytes >= DocumentLimits.maxWeight)
+        try await withStore { test in
+            // They count as one byte each, and have no entries in an index.
+            let small = Value.array(Array(repeating: .map([:]), count: 500_000))
+            let error = await refusal { _ = try await test.set("a/b", ["f": .array([.map(["g": small])])]) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("32 MiB") == true)
+        }
+    }
 }

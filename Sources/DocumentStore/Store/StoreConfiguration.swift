@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// The limits of a document store, besides those of its commit pipeline.
 package struct StoreConfiguration: Sendable {
     /// A transaction's maximum duration, and the maximum time between two of its operations.
@@ -22,7 +24,7 @@ package struct StoreConfiguration: Sendable {
     /// The maximum number of reads with which a transaction gets a turn when it is retried.
     package var maxTurnReads = 1000
     /// How large the documents may be that one read returns, in the host's memory or as JSON.
-    package var maxReadBytes = 32 * 1024 * 1024
+    package var maxReadBytes = DocumentLimits.maxWeight
     /// The memory for documents that were read lately, about.
     package var maxCachedBytes = 16 * 1024 * 1024
     /// What one query of a client may read; functions' queries end only with their invocation.

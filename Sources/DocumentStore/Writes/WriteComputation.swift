@@ -142,6 +142,8 @@ struct WriteComputation {
         var document = Document(
             path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
         if let current, Value.map(current.fields) == .map(fields) { document.updateTime = current.updateTime }
+        let written = document
+        note { () throws(DocumentError) in try DocumentLimits.checkWeight(of: written) }
         after[path] = .some(document)
         let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)

@@ -149,8 +149,9 @@ struct DocumentPages {
         guard !text.hasPrefix(" "), !text.hasSuffix(" ") else {
             throw .invalidArgument("orderBy: \"\(text)\" has a space at its start or end")
         }
-        for part in text.split(separator: ",", omittingEmptySubsequences: text.isEmpty) {
-            let words = part.split(separator: " ")
+        guard !text.isEmpty else { return orders }
+        for part in Self.parts(of: text[...], between: UInt8(ascii: ",")) {
+            let words = Self.parts(of: part, between: UInt8(ascii: " ")).filter { !$0.isEmpty }
             let direction = words.count > 1 ? words[1].lowercased() : "asc"
             guard (1...2).contains(words.count), direction == "asc" || direction == "desc" else {
                 throw .invalidArgument(
@@ -159,6 +160,25 @@ struct DocumentPages {
             orders.append(.init(try FieldPath(rest: String(words[0])), descending: direction == "desc"))
         }
         return orders
+    }
+
+    /// The parts of a text between separators that aren't within backticks.
+    private static func parts(of text: Substring, between separator: UInt8) -> [Substring] {
+        var parts: [Substring] = []
+        var start = text.startIndex
+        var (isQuoted, isEscaped) = (false, false)
+        for index in text.utf8.indices {
+            switch text.utf8[index] {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+            case UInt8(ascii: "`"): isQuoted.toggle()
+            case separator where !isQuoted:
+                parts.append(text[start..<index])
+                start = text.utf8.index(after: index)
+            default: break
+            }
+        }
+        return parts + [text[start...]]
     }
 }
 

@@ -153,6 +153,19 @@ struct DocumentRESTTests: RESTExchanges {
         #expect(service.isDone)
     }
 
+    @Test func aListIsOrderedByNamesInBackticks() async throws {
+        var query = Query(collectionID: "u")
+        query.orderBy = [
+            .init(FieldPath(segments: ["a b,`"]), descending: true), .init(try FieldPath("n")), .init(.documentID),
+        ]
+        query.limit = 101
+        let service = ScriptedDocuments([.init(.query(query, .strong), .results([], readTime: Self.time))])
+        let answer = try await exchange(
+            .get, Self.root + "/u?orderBy=%60a%20b%2C%5C%60%60%20desc%2Cn", of: service)
+        #expect(answer == RESTAnswer(status: 200, body: "{}"))
+        #expect(service.isDone)
+    }
+
     // MARK: Verbs
 
     @Test func commitReadsEveryKindOfWrite() async throws {

@@ -17,9 +17,27 @@ import Testing
         clock.advance(by: .seconds(799))
         #expect(try await has(first.keyID, keys))
         #expect(source.fetchCount == 1)
-        clock.advance(by: .seconds(1))
+        clock.advance(by: .seconds(201))
         #expect(try await !has(first.keyID, keys))
         #expect(try await has(second.keyID, keys))
+        #expect(source.fetchCount == 2)
+    }
+
+    /// No sign-in waits for a slow issuer as long as its keys aren't too old.
+    @Test(.endsHangs) func knownKeysAreUsedWhileTheyAreRefreshed() async throws {
+        let (first, second) = (try TestIssuer.shared.get().key, try TestIssuer.next.get().key)
+        let (gate, open) = AsyncStream<Void>.makeStream()
+        let source = ScriptedKeySource(first.keys, maxAge: 1000, gate: gate)
+        let keys = IssuerKeys(source: source, now: clock.wall)
+        open.yield()
+        #expect(try await has(first.keyID, keys))
+        source.publish(second.keys)
+        clock.advance(by: .seconds(800))
+        for _ in 0..<2 { #expect(try await has(first.keyID, keys)) }
+        open.yield()
+        // A key that isn't known waits for the fetch.
+        #expect(try await has(second.keyID, keys))
+        #expect(try await !has(first.keyID, keys))
         #expect(source.fetchCount == 2)
     }
 

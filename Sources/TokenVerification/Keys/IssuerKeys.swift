@@ -23,23 +23,31 @@ package actor IssuerKeys {
     /// - Returns: nil if the issuer has no such key.
     /// - Throws: `KeySourceError` if the keys can't be fetched.
     package func key(_ id: String) async throws(KeySourceError) -> PublicKey? {
-        // Without this, a key that the issuer has revoked would be accepted for as long as an outage may last.
-        if state.isFetchExpected(now: now()) { await fetch() }
+        // Otherwise a key that the issuer has revoked would be accepted for as long as an outage may last. A slow issuer
+        // delays nothing as long as its keys may be used.
+        let time = now()
+        if state.isFetchExpected(now: time) {
+            let haveLapsed = state.haveLapsed(now: time)
+            let fetch = begin()
+            if haveLapsed { await fetch?.value }
+        }
         for _ in 0..<2 {
             switch state.lookUp(id, now: now()) {
             case .key(let key): return key
             case .unknown: return nil
             case .unavailable: throw KeySourceError("the issuer's keys could not be fetched a moment ago")
-            case .fetching: await fetch()
+            case .fetching: await begin()?.value
             }
         }
         throw KeySourceError("the issuer's keys can't be fetched")
     }
 
-    /// One fetch for all that wait.
-    private func fetch() async {
-        if let fetching { return await fetching.value }
-        guard state.begin(now: now()) else { return }
+    /// Begins a fetch if one is due.
+    ///
+    /// - Returns: the one in progress, for all that wait.
+    private func begin() -> Task<Void, Never>? {
+        if let fetching { return fetching }
+        guard state.begin(now: now()) else { return nil }
         let task = Task {
             do throws(KeySourceError) {
                 state.succeed(try await source.fetch(), now: now())
@@ -49,7 +57,7 @@ package actor IssuerKeys {
             fetching = nil
         }
         fetching = task
-        await task.value
+        return task
     }
 }
 

@@ -38,7 +38,8 @@ struct KeyCacheState {
 
     private let limits: Limits
     private var keys = KeySet()
-    private var usableUntil = Int64.min
+    /// When the keys' age has passed.
+    private var freshUntil = Int64.min
     private var activity = Activity.idle(due: .min)
     private var lastFetch = Int64.min / 2
     private var failures = 0
@@ -64,7 +65,7 @@ struct KeyCacheState {
     /// Begins a fetch if one is due and none is in progress.
     mutating func begin(now: Int64) -> Bool {
         guard case .idle(let due) = activity, isDue(due, at: now) else { return false }
-        if now < lastFetch { usableUntil = min(usableUntil, now + limits.maxAge.upperBound + limits.outage) }
+        if now < lastFetch { freshUntil = min(freshUntil, now + limits.maxAge.upperBound) }
         activity = .fetching
         lastFetch = now
         return true
@@ -74,7 +75,7 @@ struct KeyCacheState {
     mutating func succeed(_ fetched: FetchedKeys, now: Int64) {
         let age = min(max(fetched.maxAge, limits.maxAge.lowerBound), limits.maxAge.upperBound)
         keys = fetched.keys
-        usableUntil = now + age + limits.outage
+        freshUntil = now + age
         failures = 0
         end(due: now + age * 4 / 5)
     }
@@ -87,6 +88,11 @@ struct KeyCacheState {
     }
 
     mutating func stop() { activity = .stopped }
+
+    private var usableUntil: Int64 { freshUntil + limits.outage }
+
+    /// Whether the keys' age has passed, and no fetch has failed since.
+    func haveLapsed(now: Int64) -> Bool { now >= freshUntil && failures == 0 }
 
     /// Whether a fetch is due or in progress, so that waiting for it ends.
     func isFetchExpected(now: Int64) -> Bool {

@@ -69,7 +69,7 @@ struct Exchange {
         if var error = refusal ?? error {
             // Of a host with several addresses, the library reports the one that was refused first, even if another one
             // has received the request.
-            if hasSentBody, error.kind == .notSent { error.kind = .lost }
+            if hasSentBody || response != nil, error.kind == .notSent { error.kind = .lost }
             return .failure(error)
         }
         guard let response else { return .failure(OutboundError(.lost, host: host, "the response isn't HTTP")) }

@@ -76,11 +76,10 @@ struct DatabaseService: Sendable {
     /// Once it is sent its outcome is awaited, even if the invocation ends meanwhile.
     ///
     /// - Parameters:
-    ///   - body: nil to delete.
     ///   - etag: what the service's ETag has to be; nil without a condition.
     /// - Throws: `aborted` if the ETag is another one; otherwise as a read.
     func write(
-        _ method: String, _ address: String, _ body: [UInt8]?, ifMatch etag: String?
+        _ method: String, _ address: String, _ body: [UInt8], ifMatch etag: String?
     ) async throws(DocumentError) {
         var request = OutboundRequest(
             to: address, headers: ["Content-Type": "application/json", "User-Agent": Self.agent], body: body,

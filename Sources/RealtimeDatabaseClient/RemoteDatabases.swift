@@ -155,7 +155,7 @@ package final class RemoteDatabases: DatabaseBackend {
 
     private func write(_ request: DatabaseRequest) async throws(DocumentError) {
         let target: RealtimeTarget
-        let method: String
+        var (method, value) = ("PUT", request.value)
         do throws(RealtimeError) {
             target = try RealtimeTarget(request.target)
             if request.operation == .update {
@@ -163,7 +163,8 @@ package final class RemoteDatabases: DatabaseBackend {
                 method = "PATCH"
             } else {
                 let isDeletion = try RealtimeWriteValue(parsing: request.value, at: target).isDeletion
-                method = isDeletion && !target.isPriority ? "DELETE" : "PUT"
+                // Not a DELETE: only of a request with a body it is known whether it was sent.
+                if isDeletion, !target.isPriority { value = Array("null".utf8) }
             }
         } catch {
             throw .invalidArgument("\(error)")
@@ -171,7 +172,7 @@ package final class RemoteDatabases: DatabaseBackend {
         let etag = request.hash.map { $0.isEmpty ? Self.nullETag : $0 }
         let address = try service.location.address(
             of: target.string, in: request.instance, etag == nil ? [("print", "silent")] : [])
-        try await service.write(method, address, method == "DELETE" ? nil : request.value, ifMatch: etag)
+        try await service.write(method, address, value, ifMatch: etag)
     }
 
     // MARK: Observations

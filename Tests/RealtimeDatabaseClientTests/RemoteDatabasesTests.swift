@@ -98,9 +98,9 @@ import WorkerProtocol
         }
         #expect(
             seen == [
-                #"PUT .json?print=silent {".sv":"timestamp"}"#, "DELETE .json?print=silent ",
+                #"PUT .json?print=silent {".sv":"timestamp"}"#, "PUT .json?print=silent null",
                 "PUT /.priority.json?print=silent 3", "PUT /.priority.json?print=silent null",
-                #"PATCH .json?print=silent {"b/c":1}"#, "PUT .json 2", "DELETE .json ",
+                #"PATCH .json?print=silent {"b/c":1}"#, "PUT .json 2", "PUT .json null",
             ])
         #expect(script.seen.map { $0.headers["if-match"] } == [nil, nil, nil, nil, nil, "e1", "null_etag"])
     }

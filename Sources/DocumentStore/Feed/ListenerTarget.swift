@@ -33,7 +33,10 @@ enum ListenerTarget {
     func check(_ policy: any AccessPolicy, _ access: AccessView, in view: DocumentView, _ meter: QueryMeter) throws {
         switch self {
         case .documents(let paths):
-            for path in paths { try policy.check(.get(path, try view.document(path, meter)), in: access) }
+            for path in paths {
+                try policy.check(.get(path, try view.document(path, meter)), in: access)
+                try meter.noteDecision()
+            }
         case .query(let query): try policy.check(.list(query.query), in: access)
         case .window(let window): try policy.check(.list(window.query.query), in: access)
         }

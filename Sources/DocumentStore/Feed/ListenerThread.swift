@@ -115,12 +115,8 @@ final class ListenerThread: @unchecked Sendable {
         for listeners: some Collection<ListenerCore>
     ) -> [SizedEvent]? {
         let start = parts.elapsed()
-        let limit = parts.configuration.maxDeliveryTime
-        guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else {
-            let error = DocumentError(
-                .failedPrecondition,
-                "the changes for one client's listeners took more than \(limit) within a minute, the limit; start over")
-            end(core.mailbox.id, after: error)
+        guard deliveryTimes.left(of: parts.configuration.maxDeliveryTime, for: core.refiller, at: start) > .zero else {
+            end(core.mailbox.id, after: deliveryExceeded)
             return nil
         }
         refilled = .zero
@@ -135,6 +131,13 @@ final class ListenerThread: @unchecked Sendable {
             end(core.mailbox.id, after: error)
             return nil
         }
+    }
+
+    private var deliveryExceeded: DocumentError {
+        DocumentError(
+            .failedPrecondition,
+            "the changes for one client's listeners took more than \(parts.configuration.maxDeliveryTime) within a "
+                + "minute, the limit; start over")
     }
 
     private func push(_ events: [SizedEvent], to core: ListenerCore) {
@@ -171,11 +174,14 @@ final class ListenerThread: @unchecked Sendable {
         case .query: break
         case .documents:
             guard let policy = core.policy else { break }
+            let limits = QueryLimits(entries: .max, documents: .max, time: parts.configuration.maxDeliveryTime)
+            let meter = QueryMeter(limits, elapsed: parts.elapsed) { [deliveryExceeded] _, _ in deliveryExceeded }
             try read(at: version) { view in
                 let access = parts.accessView(view)
                 for change in effect {
                     let document: Document? = if case .removed = change { nil } else { change.document }
                     try policy.check(.get(change.document.path, document), in: access)
+                    try meter.noteDecision()
                 }
             }
         case .window(let window):

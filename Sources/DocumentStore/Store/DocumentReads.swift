@@ -36,6 +36,7 @@ struct GetRead: DocumentRead {
             for path in paths {
                 let document = try view.document(path, meter)
                 try policy.check(.get(path, document), in: access)
+                try meter.noteDecision()
                 if paths.count == 1, consistency == .strong { checked = .some(document) }
             }
         }

@@ -51,9 +51,9 @@ extension Evaluator {
         }
         switch (function, value) {
         case (.string, _):
-            if let text = Self.text(value) { return .string(text) }
+            if let text = Self.text(value) { return self.text(text.utf8.count, place) { text } }
         case (.path, .string(let text)):
-            let segments = text.split(separator: "/").map(String.init)
+            let segments = text.split(separator: "/", maxSplits: RulesLimits.madeValues).map(String.init)
             return segments.count <= RulesLimits.madeValues ? .path(segments) : error(MadePath.tooLong, place)
         case (.path, .path), (.int, .int), (.float, .float), (.bool, .bool): return value
         case (.int, .float(let number)):

@@ -296,7 +296,7 @@ extension Evaluator {
     ) -> RuleValue? {
         guard name == "bind", arguments.count == 1, let values = arguments[0].members else { return nil }
         // A segment takes longer than an element of a list.
-        if let error = spend(8 * segments.count, place) { return error }
+        if let error = spend(8 * (segments.count + values.count), place) { return error }
         var bound = MadePath()
         var used: Set<String> = []
         for segment in segments {
@@ -306,7 +306,7 @@ extension Evaluator {
             }
             var key = String(segment.dropFirst().dropLast())
             for suffix in ["=**", "=*"] where key.hasSuffix(suffix) { key.removeLast(suffix.count) }
-            switch values[key] {
+            switch RuleValue.member(of: values, key) {
             case .string(let text)?: bound.append([text])
             case .path(let path)?: bound.append(path)
             case let value?: return error("'\(key)' is of type \(value.type), not string", place)
@@ -315,7 +315,7 @@ extension Evaluator {
             used.insert(key)
             if bound.isTooLong { return error(MadePath.tooLong, place) }
         }
-        if let unused = values.keys.sorted().first(where: { !used.contains($0) }) {
+        if let unused = RuleValue.sorted(values.keys).first(where: { !used.contains($0) }) {
             return error("the path has no '{\(unused)}'", place)
         }
         return bound.isTooLong ? error(MadePath.tooLong, place) : .path(bound.segments)

@@ -59,7 +59,7 @@ extension Evaluator {
         // They aren't equal, whatever is in them.
         case (.set(let left), .set(let right)) where left.count != right.count: return nil
         case (.string, .string), (.bytes, .bytes), (.list, _), (.storedList, _), (.map, _), (.storedMap, _),
-            (.set, .set), (.mapDiff, _):
+            (.set, .set), (.mapDiff, _), (.path, .path):
             var left_ = work
             let isPayable = left.count(into: &left_, depth: RulesLimits.nesting + 20, isCompared: true)
             return spend(isPayable ? work - left_ : .max, place)

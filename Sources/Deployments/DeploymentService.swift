@@ -170,10 +170,8 @@ package actor DeploymentService: Service {
     /// Deletes a release that was prepared and never served.
     package func discard(bundle: String, _ id: String) throws {
         // A prepared release of the rules may be another operator's too; the next start deletes it.
-        guard bundle != HostConfiguration.rulesName, turn.available > 0,
-            try !parts.releases.index().served(of: bundle).contains(id)
-        else { return }
-        parts.releases.remove(bundle, id)
+        guard bundle != HostConfiguration.rulesName, turn.available > 0 else { return }
+        removeDraft(bundle, id, try parts.releases.index())
     }
 
     /// Deletes a release that was prepared and can't be served: otherwise each attempt would leave a copy of its bundle
@@ -181,7 +179,14 @@ package actor DeploymentService: Service {
     ///
     /// One that was served stays. Without a history it isn't known which were: the index may have been deleted.
     private func removeFailed(_ bundle: String, _ id: String) {
-        guard let index = try? parts.releases.index(), !index.history.isEmpty, !index.served(of: bundle).contains(id)
+        guard let index = try? parts.releases.index(), !index.history.isEmpty else { return }
+        removeDraft(bundle, id, index)
+    }
+
+    private func removeDraft(_ bundle: String, _ id: String, _ index: ReleaseIndex) {
+        guard !index.served(of: bundle).contains(id),
+            // If the index was deleted since the host's start, it doesn't have what is served.
+            !parts.served.executables.contains(parts.releases.executable(of: bundle, id))
         else { return }
         parts.releases.remove(bundle, id)
     }

@@ -99,7 +99,8 @@ package final class HostServer: Sendable {
             try await parts.begin()
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
-            try releases.clean(keeping: configuration.releases.keep, drafts: true)
+            // A host that serves local builds must start whatever the releases are like.
+            if !isLocal { try releases.clean(keeping: configuration.releases.keep, drafts: true) }
             let maker = ServedFunctionsMaker(
                 configuration, store: parts.store, serving: parts.serving, logger: logger)
             let first = try await maker.make(

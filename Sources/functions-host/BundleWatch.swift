@@ -161,8 +161,8 @@ struct BundleWatch: Sendable {
                 let isBuilt = await build(package.build.limited(to: affected.map(\.product)), for: affected)
                 packages[index].failed = isBuilt ? [] : Set(affected.map(\.product))
             }
-            // A build that couldn't be served may be served with other settings.
-            let places = (areSettingsNew ? Array(packages.indices) : changed).flatMap { package in
+            // A build that couldn't be served may be served with other settings, or once another bundle has changed.
+            let places = packages.indices.flatMap { package in
                 packages[package].bundles.indices.map { (package: package, bundle: $0) }
             }
             var hasServed = false

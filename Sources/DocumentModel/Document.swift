@@ -21,7 +21,7 @@ extension Value {
     public subscript(_ field: FieldPath) -> Value? {
         var value = self
         for segment in field.segments {
-            guard case .map(let fields) = value, let next = fields[segment] else { return nil }
+            guard case .map(let fields) = value, let next = fields.member(segment) else { return nil }
             value = next
         }
         return value

@@ -375,7 +375,7 @@ import WorkerTesting
         var deep = Value.null
         for _ in 0..<100 { deep = .map(["a": deep]) }
         var long = Query(collectionID: "items")
-        long.limit = 2_147_483_648
+        long.offset = 2_147_483_648
         var filter = Query.Filter.unary(try FieldPath("a"), .isNull)
         for _ in 0..<40 { filter = .and([filter]) }
         var nested = Query(collectionID: "items")
@@ -390,7 +390,8 @@ import WorkerTesting
         let answers = try caller.answers()
         let reasons = [
             "a value is nested deeper than 64 levels; a document may have 20",
-            "a timestamp is not within the years 1 to 9999", "2147483648 is more than 2147483647, the limit",
+            "a timestamp is not within the years 1 to 9999",
+            "an offset or limit of 2147483648 is more than 2147483647, the limit",
             "a filter is nested deeper than 32 levels, the limit",
         ]
         for (number, reason) in zip(UInt32(1)..., reasons) {

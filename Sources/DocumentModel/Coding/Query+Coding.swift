@@ -15,7 +15,8 @@ extension ByteWriter {
             }
         }
         write(count: query.offset)
-        write(optional: query.limit) { $0.write(count: $1) }
+        // A reader refuses larger ones, and no query finds as many.
+        write(optional: query.limit) { $0.write(count: min($1, Int(Int32.max))) }
         write(optional: query.projection) { $0.write($1) { $0.write($1) } }
     }
 
@@ -68,7 +69,9 @@ extension ByteReader {
     /// Decodes an offset or limit; unlike a length it may exceed the remaining bytes.
     package mutating func size() throws(DecodingFailure) -> Int {
         let value = try varint()
-        guard value <= UInt64(Int32.max) else { throw .beyondLimit("\(value) is more than \(Int32.max), the limit") }
+        guard value <= UInt64(Int32.max) else {
+            throw .beyondLimit("an offset or limit of \(value) is more than \(Int32.max), the limit")
+        }
         return Int(value)
     }
 

@@ -12,8 +12,9 @@ struct WriterTests {
     private let clock = ManualClock()
     private let engine = MemoryEngine()
 
-    private func make() throws -> (DocumentStore, CommitWriter) {
-        let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
+    private func make(_ commits: CommitConfiguration = CommitConfiguration()) throws -> (DocumentStore, CommitWriter) {
+        let store = try DocumentStore(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, commits: commits)
         return (store, try store.pipeline.makeWriter())
     }
 
@@ -67,7 +68,9 @@ struct WriterTests {
 
     /// Each change of a document that many wait for takes a way to a function and back, which is not made longer by others.
     @Test func jobsForWhichOthersWaitComeFirst() throws {
-        let (store, writer) = try make()
+        var commits = CommitConfiguration()
+        (commits.joinLimit, commits.groupLimit) = (.seconds(1000), .seconds(1000))
+        let (store, writer) = try make(commits)
         let path = try DocumentPath("hot/counter")
         let context = OperationContext()
         let steps = Mutex([String]())
@@ -85,14 +88,17 @@ struct WriterTests {
         }
         writer.runBatch(reads)
         #expect(steps.withLock { $0 } == ["read 0"])
-        let end = Rollback(store: store, transaction: ids[0], context: context) { _ in note("end 0") }
-        writer.runBatch([Job { _ in note("other") }, end])
-        #expect(steps.withLock { $0 } == ["read 0", "end 0", "read 1", "other"])
-        // What comes while jobs run, too.
-        let last = Rollback(store: store, transaction: ids[1], context: context) { _ in note("end 1") }
+        let ends = ids.enumerated().map { number, id in
+            Rollback(store: store, transaction: id, context: context) { _ in note("end \(number)") }
+        }
         let pipeline = store.pipeline
-        writer.runBatch([Job { _ in _ = pipeline.submit(last) }, Job { _ in note("another") }])
-        #expect(steps.withLock { $0 }.suffix(2) == ["another", "end 1"])
+        // The second comes while jobs run.
+        let other = Job { _ in
+            note("other")
+            _ = pipeline.submit(ends[1])
+        }
+        writer.runBatch([other, Job { _ in note("another") }, ends[0]])
+        #expect(steps.withLock { $0 } == ["read 0", "end 0", "read 1", "other", "end 1", "another"])
         pipeline.jobs.close()
     }
 

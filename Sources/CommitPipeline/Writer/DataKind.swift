@@ -34,7 +34,7 @@ package protocol DataKind: AnyObject, Sendable {
     /// Whether a caller that was answered in the open batch is likely to return at once, and can share its sync.
     var expectsMoreJobs: Bool { get }
 
-    /// Whether others wait for this transaction to end.
+    /// Whether this transaction has something for which others may wait until it ends.
     func isAwaited(_ transaction: TransactionID) -> Bool
 
     /// Does some of the kind's background work.

@@ -20,17 +20,17 @@ package struct MetadataServer: Sendable {
         variables["GCE_METADATA_HOST"].flatMap { $0.isEmpty ? nil : $0 } ?? "metadata.google.internal"
     }
 
-    /// The address of the service account that the process runs as.
-    package func serviceAccount() async throws(OutboundError) -> String {
+    /// The address of the service account that the process runs as; nil if it runs as none.
+    package func serviceAccount() async throws(OutboundError) -> String? {
         let answer = try await transport.send(
             OutboundRequest(
                 to: "http://\(host)/computeMetadata/v1/instance/service-accounts/default/email",
                 headers: ["Metadata-Flavor": "Google"], limits: Self.limits))
-        let email = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
-        guard answer.status == 200, email.contains("@") else {
-            throw OutboundError(.notSent, host: host, "the metadata server names no service account")
+        guard answer.status < 500, answer.status != 429 else {
+            throw OutboundError(.notSent, host: host, "the metadata server returned status \(answer.status)")
         }
-        return email
+        let email = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
+        return answer.status == 200 && email.contains("@") ? email : nil
     }
 
     /// The project that the machine belongs to.

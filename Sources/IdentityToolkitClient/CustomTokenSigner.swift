@@ -15,8 +15,25 @@ struct CustomTokenSigner: Sendable {
         case cloud(MetadataServer, AccessTokens, any OutboundTransport)
     }
 
+    /// Why a token isn't signed.
+    enum Failure: Error, CustomStringConvertible {
+        /// The operator has to change something: the service account, its key or its role.
+        case notConfigured(String)
+        /// A service that signing needs can't be reached, or has failed for the moment.
+        case unavailable(OutboundError)
+
+        var description: String {
+            switch self {
+            case .notConfigured(let reason): reason
+            case .unavailable(let error): "\(error)"
+            }
+        }
+    }
+
     private static let audience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+    /// Of Google's IAM.
+    private static let host = "iamcredentials.googleapis.com"
     private static let lifetime: Int64 = 3600
     private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(30))
 
@@ -29,7 +46,7 @@ struct CustomTokenSigner: Sendable {
     let key: Key
     let now: WallClock
 
-    func token(for uid: String, claims: JSONObject?) async throws(OutboundError) -> String {
+    func token(for uid: String, claims: JSONObject?) async throws(Failure) -> String {
         switch key {
         case .none:
             return Self.unsigned(payload(uid, claims, of: "firebase-auth-emulator@example.com"), "none") + "."
@@ -37,10 +54,14 @@ struct CustomTokenSigner: Sendable {
             do {
                 return try file.sign(payload(uid, claims, of: file.email))
             } catch {
-                throw OutboundError(.notSent, host: file.email, "the key can't sign")
+                throw .notConfigured("\(file.email): the key can't sign")
             }
         case .cloud(let metadata, let tokens, let transport):
-            let account = try await metadata.serviceAccount()
+            let named: String?
+            do throws(OutboundError) { named = try await metadata.serviceAccount() } catch { throw .unavailable(error) }
+            guard let account = named else {
+                throw .notConfigured("the metadata server names no service account")
+            }
             let text = Self.unsigned(payload(uid, claims, of: account), "RS256")
             return text + "." + (try await Self.sign(text, as: account, tokens, transport))
         }
@@ -64,32 +85,40 @@ struct CustomTokenSigner: Sendable {
     /// The signature by IAM's `signBlob`, which the account needs the role Service Account Token Creator for.
     private static func sign(
         _ text: String, as account: String, _ tokens: AccessTokens, _ transport: any OutboundTransport
-    ) async throws(OutboundError) -> String {
-        let host = "iamcredentials.googleapis.com"
+    ) async throws(Failure) -> String {
+        let answer: OutboundResponse
+        do throws(OutboundError) {
+            answer = try await signBlob(text, as: account, tokens, transport)
+        } catch {
+            throw .unavailable(error)
+        }
+        guard answer.status < 500, answer.status != 429 else {
+            throw .unavailable(OutboundError(.lost, host: host, "signBlob returned status \(answer.status)"))
+        }
+        guard answer.status == 200 else {
+            throw .notConfigured(
+                "\(host): signBlob returned status \(answer.status). Give \(account) the role Service Account Token "
+                    + "Creator on itself and enable the IAM Service Account Credentials API, or set "
+                    + "GOOGLE_APPLICATION_CREDENTIALS to a key file")
+        }
+        guard let signature = (try? JSONValue(parsing: answer.body))?["signedBlob"]?.stringValue,
+            let bytes = Base64.decode(signature)
+        else { throw .unavailable(OutboundError(.lost, host: host, "signBlob's answer has no signature")) }
+        return Base64URL.encode(bytes)
+    }
+
+    private static func signBlob(
+        _ text: String, as account: String, _ tokens: AccessTokens, _ transport: any OutboundTransport
+    ) async throws(OutboundError) -> OutboundResponse {
         let body: JSONObject = ["payload": .string(Base64.encode(Array(text.utf8)))]
         let token = try await tokens.token()
         var request = OutboundRequest(
             to: "https://\(host)/v1/projects/-/serviceAccounts/\(PercentEncoding.encoded(account)):signBlob",
             headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/json"],
             body: JSONValue.object(body).utf8, limits: limits)
-        var answer = try await transport.send(request)
-        if answer.status == 401 {
-            request.headers["Authorization"] = "Bearer \(try await tokens.token(insteadOf: token))"
-            answer = try await transport.send(request)
-        }
-        guard answer.status < 500, answer.status != 429 else {
-            throw OutboundError(.lost, host: host, "signBlob returned status \(answer.status)")
-        }
-        guard answer.status == 200 else {
-            throw OutboundError(
-                .notSent, host: host,
-                "signBlob returned status \(answer.status). Give \(account) the role Service Account Token Creator on "
-                    + "itself and enable the IAM Service Account Credentials API, or set GOOGLE_APPLICATION_CREDENTIALS "
-                    + "to a key file")
-        }
-        guard let signature = (try? JSONValue(parsing: answer.body))?["signedBlob"]?.stringValue,
-            let bytes = Base64.decode(signature)
-        else { throw OutboundError(.lost, host: host, "signBlob's answer has no signature") }
-        return Base64URL.encode(bytes)
+        let answer = try await transport.send(request)
+        guard answer.status == 401 else { return answer }
+        request.headers["Authorization"] = "Bearer \(try await tokens.token(insteadOf: token))"
+        return try await transport.send(request)
     }
 }

@@ -77,13 +77,11 @@ package final class RemoteUsers: UserBackend {
         for name in CustomTokenSigner.reserved where claims?[name] != nil {
             throw .refused("FORBIDDEN_CLAIM : \(name)")
         }
-        do throws(OutboundError) {
+        do throws(CustomTokenSigner.Failure) {
             return JSONValue.object(["token": .string(try await signer.token(for: uid, claims: claims))]).utf8
         } catch {
-            throw .failed(
-                DocumentError(
-                    error.kind == .lost || error.kind == .timedOut ? .unavailable : .failedPrecondition,
-                    "a custom token can't be signed: \(error)"))
+            let code: StatusCode = if case .notConfigured = error { .failedPrecondition } else { .unavailable }
+            throw .failed(DocumentError(code, "a custom token can't be signed: \(error)"))
         }
     }
 

@@ -234,6 +234,39 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
         #expect(error.message.contains("signBlob returned status \(status)"))
     }
 
+    private static let account = "/service-accounts/default/email"
+    private static let named = ScriptedGoogle.Answer.json("shop@demo.iam.gserviceaccount.com")
+    private static let unavailable = ScriptedGoogle.Answer.json("", status: 503)
+
+    /// None of these is an error of the configuration, which signing again wouldn't change.
+    @Test(
+        arguments: [
+            [account: named, ":signBlob": .failure(.notSent)],
+            [account: named, "/service-accounts/default/token": unavailable],
+            [account: unavailable], [account: .failure(.notSent)],
+        ] as [[String: ScriptedGoogle.Answer]])
+    func aServiceThatSigningNeedsMayComeBack(answers: [String: ScriptedGoogle.Answer]) async throws {
+        let google = ScriptedGoogle(answers.mapValues { [$0] })
+        let answer = await Self.perform(try Self.remote(google), .customToken, #"{"uid":"ada"}"#)
+        guard case .failure(.failed(let error)) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == .unavailable, "\(error.message)")
+    }
+
+    @Test(arguments: [("", 404), ("", 200)])
+    func withoutAServiceAccountNothingIsSigned(body: String, status: Int) async throws {
+        let google = ScriptedGoogle([Self.account: [.json(body, status: status)]])
+        let answer = await Self.perform(try Self.remote(google), .customToken, #"{"uid":"ada"}"#)
+        guard case .failure(.failed(let error)) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == .failedPrecondition)
+        #expect(error.message.hasSuffix("the metadata server names no service account"))
+    }
+
     @Test func anAccountThatMayNotSignIsToldWhatToDo() async throws {
         let google = ScriptedGoogle([
             "/service-accounts/default/email": [.json("shop@demo.iam.gserviceaccount.com")],

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Access tokens of the process's service account, from Google Cloud's metadata server or for a key file.
 ///
-/// A token is replaced shortly before it expires. If no new one can be fetched, it is used until it does. Concurrent
-/// callers share one fetch.
+/// A token is replaced shortly before it expires, and used until the new one has been fetched; callers only wait if it
+/// has expired or was refused. They share one fetch.
 package final class AccessTokens: Sendable {
     private struct State {
         var held: Held?
@@ -24,8 +24,7 @@ package final class AccessTokens: Sendable {
 
     private enum Source {
         case held(String)
-        /// - Parameter last: a token that isn't fresh any more.
-        case fetch(Task<Result<String, OutboundError>, Never>, last: Held?)
+        case fetch(Task<Result<String, OutboundError>, Never>)
     }
 
     /// How many seconds before its expiry a token is refreshed; by then the metadata server has a new one.
@@ -101,18 +100,16 @@ package final class AccessTokens: Sendable {
     ///   isn't cached: the next call sends a new request.
     package func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
         let source = state.withLock { state -> Source in
-            let held = state.held.flatMap { $0.text == refused ? nil : $0 }
-            if let held, now() < held.freshUntil { return .held(held.text) }
+            let time = now()
+            let held = state.held.flatMap { $0.text == refused || time >= $0.expires ? nil : $0 }
+            if let held, time < held.freshUntil { return .held(held.text) }
             let fetch = state.fetch ?? Task { await self.fetch() }
             state.fetch = fetch
-            return .fetch(fetch, last: held)
+            return held.map { .held($0.text) } ?? .fetch(fetch)
         }
         switch source {
         case .held(let text): return text
-        case .fetch(let fetch, let last):
-            let fetched = await fetch.value
-            if case .failure = fetched, let last, now() < last.expires { return last.text }
-            return try fetched.get()
+        case .fetch(let fetch): return try await fetch.value.get()
         }
     }
 

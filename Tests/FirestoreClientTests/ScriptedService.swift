@@ -13,6 +13,8 @@ final class ScriptedService: OutboundTransport {
         var body: String?
         var token: String?
         var answer: Result<OutboundResponse, OutboundError>
+        /// Awaited before the response.
+        var gate: AsyncStream<Void>?
 
         /// A request for documents, whose body contains the given text.
         init(_ verb: String, with body: String = "", token: String? = nil, status: Int = 200, _ answer: String) {
@@ -66,6 +68,7 @@ final class ScriptedService: OutboundTransport {
         #expect((body == nil) == (step.body == nil))
         if let part = step.body, !part.isEmpty { #expect((body ?? "").contains(part), "\(body ?? "")") }
         if let token = step.token { #expect(request.headers["Authorization"] == "Bearer \(token)") }
+        if let gate = step.gate { for await _ in gate {} }
         return try step.answer.get()
     }
 }

@@ -126,7 +126,7 @@ struct FirestoreService: Sendable {
     }
 
     private static func refusal(_ answer: OutboundResponse) -> DocumentError {
-        if let node = try? JSONNode(parsing: answer.body), let error = node.error { return error }
+        if let error = (try? JSONNode(parsing: answer.body))?.error(withStatus: answer.status) { return error }
         return DocumentError(
             StatusCode(httpStatus: answer.status), "the document service returned status \(answer.status)")
     }

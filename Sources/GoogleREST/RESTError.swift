@@ -16,15 +16,27 @@ extension JSONWriter {
 extension JSONNode {
     /// The error that a response, or an element of one, contains; nil if there is none. In a streamed response it is in
     /// an array.
-    package var error: DocumentError? {
-        if case .array(let elements) = kind { return elements.first?.error }
+    package var error: DocumentError? { error(withStatus: nil) }
+
+    /// The error that the body of a failed response contains; nil if there is none.
+    ///
+    /// - Parameter httpStatus: the response's, which decides about an error that has no code of its own: that of a proxy,
+    ///   for example.
+    package func error(withStatus httpStatus: Int?) -> DocumentError? {
+        if case .array(let elements) = kind { return elements.first?.error(withStatus: httpStatus) }
         guard let error = self["error"] else { return nil }
-        let message = if case .string(let text)? = error["message"]?.kind { text } else { "the service gave no reason" }
+        let message =
+            switch (error["message"] ?? error).kind {
+            case .string(let text): text
+            default: "the service gave no reason"
+            }
         if case .string(let name)? = error["status"]?.kind, let code = StatusCode(wireName: name) {
             return DocumentError(code, message)
         }
-        guard case .integer(let status)? = error["code"]?.kind else { return DocumentError(.unknown, message) }
-        return DocumentError(StatusCode(httpStatus: Int(truncatingIfNeeded: status)), message)
+        if case .integer(let status)? = error["code"]?.kind {
+            return DocumentError(StatusCode(httpStatus: Int(truncatingIfNeeded: status)), message)
+        }
+        return DocumentError(httpStatus.map(StatusCode.init(httpStatus:)) ?? .unknown, message)
     }
 }
 

@@ -48,6 +48,15 @@ struct FirestoreServiceTests {
         #expect(refusal == .failure(DocumentError(.unavailable, "busy")))
     }
 
+    /// As proxies answer, whose errors have no code.
+    @Test(arguments: [#"{"error":"upstream"}"#, #"{"error":{"message":"upstream"}}"#])
+    func anErrorWithoutACodeHasThatOfItsStatus(body: String) async throws {
+        let (response, _) = await query([Step(":runQuery", status: 503, body), Step(":runQuery", Self.empty)])
+        #expect(isEmpty(response))
+        let (refusal, _) = await query([Step(":runQuery", status: 403, body)])
+        #expect(refusal == .failure(DocumentError(.permissionDenied, "upstream")))
+    }
+
     @Test func permanentErrorsAreNotRetried() async throws {
         for code in StatusCode.allCases where code != .ok && code != .unavailable {
             var text = JSONWriter()

@@ -70,9 +70,10 @@ struct ObservationStream: Sendable {
         switch outcome {
         case .success(let answer) where answer.status == 200:
             return .again(DocumentError(.unavailable, "the Realtime Database has ended the stream"))
-        case .success(let answer):
-            let error = service.refusal(answer)
-            return error.code == .unavailable ? .again(error) : .failed(error)
+        // The service has failed, or has had too many requests.
+        case .success(let answer) where answer.status >= 500 || answer.status == 429:
+            return .again(service.refusal(answer))
+        case .success(let answer): return .failed(service.refusal(answer))
         case .failure(let failure):
             return .again(DocumentError(.unavailable, "the Realtime Database can't be reached: \(failure)"))
         }

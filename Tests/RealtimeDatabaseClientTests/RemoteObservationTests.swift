@@ -53,6 +53,17 @@ import WorkerProtocol
             await failure { () throws(DocumentError) in try await databases.send(next) }?.code == .failedPrecondition)
     }
 
+    @Test(arguments: [429, 500, 502, 503, 504])
+    func aStreamThatCanNotBeOpenedForTheMomentIsOpenedAgain(status: Int) async throws {
+        let script = ScriptedDatabase([
+            .json(#"{"error":"not now"}"#, status: status), .stream([Self.put("1")], staysOpen: true),
+        ])
+        let databases = try RemoteDatabases.scripted(ScriptedDatabase([]), streams: script)
+        let next = try await observe(databases)
+        #expect(try await changes(databases, next, 1) == ["=1"])
+        databases.release(owner: 1)
+    }
+
     @Test func anObservationEndsForItsOwner() async throws {
         let script = ScriptedDatabase([.stream([Self.put("1")], staysOpen: true)])
         let databases = try RemoteDatabases.scripted(ScriptedDatabase([]), streams: script)

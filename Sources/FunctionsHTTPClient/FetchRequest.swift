@@ -24,8 +24,7 @@ public struct FetchRequest: Sendable {
         url: String, query: KeyValuePairs<String, String>, method: String?, headers: Headers, body: FetchBody?,
         deadline: ContinuousClock.Instant
     ) throws {
-        let query = PercentEncoding.form(query)
-        self.url = url + (query.isEmpty ? "" : (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query)
+        self.url = Self.url(url, with: PercentEncoding.form(query))
         try Self.check(self.url)
         self.method = method?.uppercased() ?? (body == nil ? "GET" : "POST")
         guard Self.isToken(self.method) else {
@@ -72,6 +71,14 @@ public struct FetchRequest: Sendable {
         }
         request.content = .bytes(bytes)
         return request
+    }
+
+    /// A URL with more of a query, before its fragment, which isn't sent.
+    private static func url(_ url: String, with query: String) -> String {
+        guard !query.isEmpty else { return url }
+        let target = url.prefix { $0 != "#" }
+        let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return "\(target)\(separator)\(query)\(url[target.endIndex...])"
     }
 
     private static let traceHeaders = ["traceparent", "tracestate", "X-Cloud-Trace-Context"]

@@ -334,13 +334,17 @@ import Testing
         #expect(error?.message == "more than 20 redirects")
     }
 
-    @Test func aQueryIsEncoded() async throws {
+    @Test(arguments: [
+        ("https://a.example/x?a=1", "https://a.example/x?a=1&q=%C3%A4%20b%26c%3D%2F&r="),
+        ("https://a.example/x#y?z", "https://a.example/x?q=%C3%A4%20b%26c%3D%2F&r=#y?z"),
+    ])
+    func aQueryIsEncoded(base: String, expected: String) async throws {
         let url = try await withFetch { request in
             .text(request.url)
         } run: {
-            try await fetch("https://a.example/x?a=1", query: ["q": "ä b&c=/", "r": ""]).text()
+            try await fetch(base, query: ["q": "ä b&c=/", "r": ""]).text()
         }
-        #expect(url == "https://a.example/x?a=1&q=%C3%A4%20b%26c%3D%2F&r=")
+        #expect(url == expected)
     }
 }
 

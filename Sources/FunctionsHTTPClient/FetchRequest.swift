@@ -27,7 +27,8 @@ public struct FetchRequest: Sendable {
         self.url = Self.url(url, with: PercentEncoding.form(query))
         try Self.check(self.url)
         self.method = method?.uppercased() ?? (body == nil ? "GET" : "POST")
-        guard Self.isToken(self.method) else {
+        // The client writes it as it is: after a line break in it, headers or another request would begin.
+        guard HTTPText.isToken(self.method) else {
             throw FetchError(.invalidRequest, "the method isn't a token, such as GET", url: self.url)
         }
         self.deadline = deadline
@@ -82,13 +83,6 @@ public struct FetchRequest: Sendable {
     }
 
     private static let traceHeaders = ["traceparent", "tracestate", "X-Cloud-Trace-Context"]
-
-    /// Whether a text is a token (RFC 9110, 5.6.2). The client writes the method as it is: after a line break in it,
-    /// headers or another request would begin.
-    private static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { (33...126).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
-    }
 
     /// - Throws: ``FetchError`` if a request can't be sent to the URL.
     private static func check(_ url: String) throws {

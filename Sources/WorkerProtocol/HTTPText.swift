@@ -1,10 +1,13 @@
-/// What may stand in a header.
+/// What may stand in a message's head.
 package enum HTTPText {
     /// Whether name and value can be sent: no control characters, by which a function's input could forge headers.
     package static func isField(_ name: String, _ value: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !Self.separators.contains($0) }
-            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+        isToken(name) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    /// Whether a text is a token (RFC 9110, 5.6.2), as methods and the names of headers are.
+    package static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
     }
 
     private static let separators = Set("()<>@,;:\\\"/[]?={}".utf8)

@@ -258,7 +258,7 @@ import Testing
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test(arguments: ["", "GET /a HTTP/1.1\r\nX-B: b\r\n\r\nGET", "PO ST", "GET\n", "LÖSCHE"])
+    @Test(arguments: ["", "GET /a HTTP/1.1\r\nX-B: b\r\n\r\nGET", "PO ST", "GET\n", "GET,PUT", "LÖSCHE"])
     func anInvalidMethodIsAnError(method: String) async throws {
         let error = await #expect(throws: FetchError.self) { try await fetch("http://127.0.0.1:9/", method: method) }
         #expect(error?.code == .invalidRequest)

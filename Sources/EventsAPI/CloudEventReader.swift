@@ -44,6 +44,9 @@ struct CloudEventReader {
                 }
             }
         }
+        // Of the two, one of null is unset. Null alone is the JSON value.
+        if binary != nil, case .null? = data?.kind { data = nil }
+        if data != nil, case .null? = binary?.kind { binary = nil }
         if data != nil, let binary { throw binary.problem("data and data_base64 exclude each other") }
         var bytes: [UInt8] = []
         if let binary { bytes = try binary.bytes() }

@@ -44,6 +44,9 @@ struct CloudEventRESTTests {
         (#""datacontenttype":"text/plain","data":"te\nxt""#, "te\nxt", "text/plain"),
         (#""datacontenttype":"application/vnd.x+json","data":"text""#, "\"text\"", "application/vnd.x+json"),
         (#""datacontenttype":"image/png","data_base64":"AAH/""#, nil, "image/png"),
+        (#""datacontenttype":"image/png","data":null,"data_base64":"AAH/""#, nil, "image/png"),
+        (#""data_base64":null,"data":1"#, "1", "application/json"),
+        (#""data":null"#, "null", "application/json"),
         (#""data":true"#, "true", "application/json"),
     ]
 

@@ -389,8 +389,8 @@ import WorkerTesting
         try answerAll(ring)
         let answers = try caller.answers()
         let reasons = [
-            "a value is nested deeper than 64 levels; a document may have 20",
-            "a timestamp is not within the years 1 to 9999",
+            "a: a value is nested deeper than 64 levels; a document may have 20",
+            "a: a timestamp is not within the years 1 to 9999",
             "an offset or limit of 2147483648 is more than 2147483647, the limit",
             "a filter is nested deeper than 32 levels, the limit",
         ]

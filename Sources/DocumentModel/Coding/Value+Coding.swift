@@ -105,7 +105,14 @@ extension ByteReader {
         var fields = [String: Value](minimumCapacity: min(count, max(1024, remaining / 8)))
         for _ in 0..<count {
             let name = try string()
-            fields[name] = try value(depth: depth)
+            do throws(DecodingFailure) {
+                fields[name] = try value(depth: depth)
+            } catch {
+                guard depth == 0, error.isBeyondLimit, name.utf8.count <= DocumentLimits.maxFieldNameBytes else {
+                    throw error
+                }
+                throw .beyondLimit("\(name): \(error.reason)")
+            }
         }
         // Two names that Swift considers equal would collapse into one entry.
         guard fields.count == count else { throw DecodingFailure("a map has a duplicate name") }

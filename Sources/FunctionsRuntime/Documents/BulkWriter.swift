@@ -200,7 +200,8 @@ public actor BulkWriter {
         failures += refused.map { Failure(reference: $0.entry.reference, error: $0.error) }
     }
 
-    /// Sends writes once.
+    /// Sends writes once. A request that is invalid as a whole has written nothing: it is divided until the writes that
+    /// can't be sent stand alone, and the others are small enough together.
     private func refusals(of writes: [Entry]) async -> [(entry: Entry, error: DocumentError)] {
         do throws(DocumentError) {
             let results = try await firestore.transport.batchWrite(writes.map(\.write))
@@ -208,7 +209,10 @@ public actor BulkWriter {
                 if case .failure(let error) = result { (entry, error) } else { nil }
             }
         } catch {
-            return writes.map { ($0, error) }
+            guard error.code == .invalidArgument, writes.count > 1 else { return writes.map { ($0, error) } }
+            let middle = writes.count / 2
+            let first = await refusals(of: Array(writes[..<middle]))
+            return first + (await refusals(of: Array(writes[middle...])))
         }
     }
 

@@ -51,6 +51,27 @@ struct BulkWriterTests {
         }
     }
 
+    /// As where a value is nested too deeply for the link, which fails the request that it is in.
+    @Test func aWriteThatCanNotBeSentFailsAlone() async throws {
+        let invalid = DocumentError(.invalidArgument, "n: too deep")
+        let transport = ScriptedTransport([
+            .failed(invalid), .written([Self.written, Self.refused(.notFound)]),
+            .failed(invalid), .failed(invalid), .written([Self.written]),
+        ])
+        let firestore = Firestore(transport: transport)
+        let writer = BulkWriter(firestore: firestore) { _ in }
+        for id in ["a", "b", "c", "d"] {
+            try await writer.setData(["n": 1], forDocument: firestore.document("c/\(id)"))
+        }
+        let failures = await writer.close()
+        #expect(failures.map(\.reference.path) == ["c/b", "c/c"])
+        #expect(failures.map(\.error) == [DocumentError(.notFound, "not now"), invalid])
+        #expect(
+            Self.sent(transport) == [
+                ["c/a", "c/b", "c/c", "c/d"], ["c/a", "c/b"], ["c/c", "c/d"], ["c/c"], ["c/d"],
+            ])
+    }
+
     @Test func aWriteIsTriedTenTimesAtMost() async throws {
         let transport = ScriptedTransport(Array(repeating: .written([Self.refused(.resourceExhausted)]), count: 20))
         let firestore = Firestore(transport: transport)

@@ -41,6 +41,10 @@ extension Value {
         case .double(let number):
             guard let whole = Int64(exactly: number) else { return hash(into: &hasher) }
             Value.integer(whole).hash(into: &hasher)
+        case .geoPoint(let point):
+            hasher.combine(valueClass)
+            // As doubles, of which -0.0 equals 0.0.
+            hasher.combine(point)
         case .array(let elements):
             hasher.combine(valueClass)
             hasher.combine(elements.count)

@@ -50,6 +50,17 @@ struct ValueOrderTests {
         #expect(Value.equivalent(a, b))
     }
 
+    @Test(arguments: [
+        (Value.double(0), Value.double(-0.0)), (.integer(0), .double(0)),
+        (.geoPoint(GeoPoint(latitude: 0, longitude: 0)), .geoPoint(GeoPoint(latitude: -0.0, longitude: 0))),
+    ])
+    func equalityIsExactWhereEquivalenceIsNot(a: Value, b: Value) {
+        #expect(a != b)
+        #expect(Value.array([a]) != Value.array([b]))
+        #expect(EquivalentValue(a) == EquivalentValue(b))
+        #expect(EquivalentValue(a).hashValue == EquivalentValue(b).hashValue)
+    }
+
     @Test func equivalentValuesAreThoseOfTheSamePlaceAndHaveEqualHashes() {
         var generator = SeededGenerator(seed: 8)
         let values = (0..<400).map { _ in Value.random(using: &generator) }
@@ -78,6 +89,7 @@ struct ValueOrderTests {
             #expect(Set(lists(kinds).map(\.hashValue)).count > 250)
             #expect(Set(lists(kinds).map { EquivalentValue($0).hashValue }).count > 250)
         }
+        #expect(Set(lists([.double(0), .double(-0.0)]).map(\.hashValue)).count > 250)
     }
 
     @Test func mapsSortByTheirEntriesInTheOrderOfNames() {

@@ -139,6 +139,18 @@ struct WriteTests {
         }
     }
 
+    @Test(arguments: [
+        (Value.double(0), Value.double(-0.0)), (.array([.double(-0.0)]), .array([.double(0)])),
+    ])
+    func theSignOfAZeroIsStored(before: Value, after: Value) async throws {
+        try await withStore { test in
+            let first = try await test.set("a/b", ["n": before])
+            let second = try await test.set("a/b", ["n": after])
+            #expect(second.writeResults[0].updateTime != first.commitTime)
+            #expect(try await test.get("a/b")?.fields == ["n": after])
+        }
+    }
+
     @Test func preconditionsNameTheDocument() async throws {
         try await withStore { test in
             let time = try await test.set("a/there", [:]).commitTime

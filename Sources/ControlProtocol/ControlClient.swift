@@ -52,6 +52,9 @@ package struct ControlClient: Sendable {
             return nil
         } catch let error as IOError where error.errnoCode == EACCES {
             throw DataDirectory.refusal(of: directory, to: geteuid())
+        } catch let error as IOError where error.errnoCode == ENOTDIR {
+            throw DataDirectoryError(
+                "the data directory \(directory) is not a directory; name another one with --data or --config")
         } catch let error as DataDirectoryError {
             // Without a directory there is no host.
             guard FileStatus(directory) != nil else { return nil }

@@ -49,6 +49,10 @@ package struct DataTopic: ControlTopic {
                         try await writer.write(ByteBuffer(bytes: DataWire.line(shutDown)))
                     } catch let error as DocumentError {
                         try await writer.write(ByteBuffer(bytes: DataWire.line(error)))
+                    } catch let error where !(error is CancellationError) {
+                        // What the command would print if it used the store itself.
+                        let failure = DocumentError(.unknown, "\(error)")
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(failure)))
                     }
                     try await writer.finish(nil)
                 })

@@ -1,5 +1,6 @@
 import DataDirectory
 import Foundation
+import HostConfiguration
 import StorageEngine
 import TestSupport
 import Testing
@@ -47,5 +48,18 @@ struct OutputPlaceTests {
         }
         #expect(refusal(try temporary.write("file", "")) == nil)
         #expect(refusal(temporary.path) == nil)
+    }
+
+    @Test func anExportIsNotBegunIfItsFileIsADirectory() throws {
+        let temporary = try TemporaryDirectory()
+        let access = DataAccess(DatabaseFixture.configuration(.production, in: temporary))
+        let directory = temporary.file("exports")
+        try FileBytes.makeDirectory(directory)
+        try access.checkIsForOutput(directory + "/export.jsonl")
+        #expect {
+            try access.checkIsForOutput(directory)
+        } throws: {
+            "\($0)".contains("is a directory; name a file for the export")
+        }
     }
 }

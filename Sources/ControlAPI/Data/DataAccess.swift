@@ -79,7 +79,8 @@ package struct DataAccess: Sendable {
         }
     }
 
-    /// Checks that a path for an export isn't that of a file which a host needs, or of something else than a file.
+    /// Checks that a path for an export's file isn't that of a file which a host needs, or of something else than a
+    /// file.
     ///
     /// - Throws: an error whose description is a sentence for the operator if the path, or that of its temporary file,
     ///   is one of them.
@@ -88,6 +89,9 @@ package struct DataAccess: Sendable {
             throw HostError("\(path) is a file of the store in \(directory); name another file")
         }
         try OutputPlace.check(path, for: "export")
+        guard !StoreFile.isDirectory(path) else {
+            throw HostError("\(path) is a directory; name a file for the export")
+        }
     }
 
     /// Replaces the store by a backup. No host may run.

@@ -62,16 +62,17 @@ struct EmulatorExport {
 
     // MARK: Writing
 
-    /// Writes such a directory: under another name, until it is complete.
+    /// Writes such a directory: under another name, until it is complete and synced.
     ///
     /// - Parameters:
     ///   - path: the directory to create.
     ///   - replacing: whether it may replace an earlier export of users alone.
     ///   - settings: of sign-in; nil if they aren't known.
-    ///   - accounts: writes the users to the path of a file.
+    ///   - accounts: writes the users to the path of a file, and syncs it.
+    /// - Returns: where the replaced export is, if it can't be deleted.
     static func write(
         to path: String, replacing: Bool, settings: JSONObject?, accounts: (String) async throws -> Void
-    ) async throws {
+    ) async throws -> String? {
         let files = FileManager.default
         try StoreFile.undoExchange(of: path)
         let isThere = files.fileExists(atPath: path)
@@ -102,10 +103,9 @@ struct EmulatorExport {
             try write(
                 ["version": version, "auth": ["version": version, "path": .string(authDirectory)]],
                 to: draft + "/" + metadata)
+            for directory in [part, draft] { try StoreFile.sync(directory) }
             if isThere {
                 try StoreFile.exchange(draft, with: path)
-                // What was replaced.
-                try files.removeItem(atPath: draft)
             } else {
                 try files.moveItem(atPath: draft, toPath: path)
             }
@@ -113,6 +113,11 @@ struct EmulatorExport {
             try? files.removeItem(atPath: draft)
             throw error
         }
+        try StoreFile.syncDirectory(of: path)
+        guard isThere else { return nil }
+        // The draft's name is that of the replaced export now.
+        do { try files.removeItem(atPath: draft) } catch { return draft }
+        return nil
     }
 
     private static func write(_ json: JSONValue, to file: String) throws {
@@ -121,5 +126,6 @@ struct EmulatorExport {
         else {
             throw DocumentError(.unavailable, "\(file) can't be written")
         }
+        try StoreFile.sync(file)
     }
 }

@@ -62,9 +62,10 @@ struct UsersExportCommand: AsyncParsableCommand {
             let scheme = UserFormat.scheme(cost: configuration.auth.passwords.hashMiB << 10)
             var users = UserFile(format, isWhole: allFields, scheme: scheme)
             var outcome = DataOutcome()
+            var undeleted: String?
             if format == .emulator {
                 let path = absolutePath(file)
-                try await EmulatorExport.write(
+                undeleted = try await EmulatorExport.write(
                     to: path, replacing: replace, settings: try await settings(of: place)
                 ) { accounts in
                     outcome = try await write(&users, to: accounts, place, report)
@@ -77,7 +78,12 @@ struct UsersExportCommand: AsyncParsableCommand {
                 members["unreadable"] = outcome["unreadable"]
                 members["found"] = report.problems
             }
-            report.result(sentence(users, scheme, format) + outcome.omission, members)
+            var rest = outcome.omission
+            if let undeleted {
+                members["undeleted"] = undeleted
+                rest += "; the export that was replaced can't be deleted: \(undeleted)"
+            }
+            report.result(sentence(users, scheme, format) + rest, members)
             if outcome["unreadable"] > 0 { throw ExitCode(2) }
         }
     }

@@ -231,6 +231,24 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: geteuid() != 0, "skipped: root may delete everything"))
+    func anExportSucceedsIfTheReplacedOneCannotBeDeleted() async throws {
+        try await RunningHost.serving(extra: Self.extra) { host in
+            let directory = host.directory
+            func export() async throws -> DataCommandRun {
+                try await users("export", "export", "--format", "emulator", "--replace", in: directory)
+            }
+            #expect(try await export().status == 0)
+            let part = "/auth_export"
+            #expect(chmod(directory.path + "/export" + part, 0o500) == 0)
+            let run = try await export()
+            #expect(run.status == 0, "\(run.errors)\(run.output)")
+            let undeleted = try #require(run.json?["undeleted"]?.text)
+            #expect(chmod(undeleted + part, 0o700) == 0)
+            #expect(try await export().json?["undeleted"] == nil)
+        }
+    }
+
     @Test func theEmulatorsExportIsRead() async throws {
         try await RunningHost.serving(extra: Self.extra) { host in
             let directory = host.directory

@@ -33,8 +33,6 @@ struct CloudEventReader {
                 case .string(let string): text = string
                 case .boolean(let flag): text = "\(flag)"
                 case .integer(let number): text = "\(number)"
-                // An attribute that is unset, by the JSON format's section 2.2.
-                case .null: continue
                 default:
                     throw member.value.problem(
                         "\(member.value.summary) is not an attribute value; write a string, an integer, true or false")
@@ -44,9 +42,6 @@ struct CloudEventReader {
                 }
             }
         }
-        // Of the two, one of null is unset. Null alone is the JSON value.
-        if binary != nil, case .null? = data?.kind { data = nil }
-        if data != nil, case .null? = binary?.kind { binary = nil }
         if data != nil, let binary { throw binary.problem("data and data_base64 exclude each other") }
         var bytes: [UInt8] = []
         if let binary { bytes = try binary.bytes() }

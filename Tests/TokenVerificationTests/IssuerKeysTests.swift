@@ -41,6 +41,22 @@ import Testing
         #expect(source.fetchCount == 2)
     }
 
+    @Test func anEarlierFailureKeepsNoRevokedKeyInUse() async throws {
+        let (first, second) = (try TestIssuer.shared.get().key, try TestIssuer.next.get().key)
+        let source = ScriptedKeySource(first.keys, maxAge: 1000)
+        let keys = IssuerKeys(source: source, now: clock.wall)
+        #expect(try await has(first.keyID, keys))
+        source.fail()
+        clock.advance(by: .seconds(800))
+        // The second waits for the fetch that the first one has begun, and that fails.
+        #expect(try await has(first.keyID, keys))
+        await #expect(throws: KeySourceError.self) { try await has("another", keys) }
+        source.publish(second.keys)
+        clock.advance(by: .seconds(10 * 3600))
+        #expect(try await !has(first.keyID, keys))
+        #expect(try await has(second.keyID, keys))
+    }
+
     @Test func keysStayInUseThroughAnOutage() async throws {
         let key = try TestIssuer.shared.get().key
         let source = ScriptedKeySource(key.keys, maxAge: 1000)

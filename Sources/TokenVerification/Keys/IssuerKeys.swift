@@ -31,7 +31,8 @@ package actor IssuerKeys {
             let fetch = begin()
             if haveLapsed { await fetch?.value }
         }
-        for _ in 0..<2 {
+        // After waiting for a fetch in progress, another one may be needed for this key.
+        for _ in 0..<3 {
             switch state.lookUp(id, now: now()) {
             case .key(let key): return key
             case .unknown: return nil

@@ -43,6 +43,7 @@ struct KeyCacheState {
     private var activity = Activity.idle(due: .min)
     private var lastFetch = Int64.min / 2
     private var failures = 0
+    private var lastFailure = Int64.min / 2
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -84,6 +85,7 @@ struct KeyCacheState {
     mutating func fail(now: Int64) {
         let backoff = min(limits.maxBackoff, limits.firstBackoff << min(failures, 20))
         failures += 1
+        lastFailure = now
         end(due: now + backoff)
     }
 
@@ -91,8 +93,10 @@ struct KeyCacheState {
 
     private var usableUntil: Int64 { freshUntil + limits.outage }
 
-    /// Whether the keys' age has passed, and no fetch has failed since.
-    func haveLapsed(now: Int64) -> Bool { now >= freshUntil && failures == 0 }
+    /// Whether the keys' age has passed, and no fetch has failed lately.
+    func haveLapsed(now: Int64) -> Bool {
+        now >= freshUntil && (failures == 0 || !(0..<limits.maxBackoff).contains(now - lastFailure))
+    }
 
     /// Whether a fetch is due or in progress, so that waiting for it ends.
     func isFetchExpected(now: Int64) -> Bool {

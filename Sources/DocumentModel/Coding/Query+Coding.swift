@@ -15,8 +15,7 @@ extension ByteWriter {
             }
         }
         write(count: query.offset)
-        // A reader refuses larger ones, and no query finds as many.
-        write(optional: query.limit) { $0.write(count: min($1, Int(Int32.max))) }
+        write(optional: query.limit) { $0.write(count: $1) }
         write(optional: query.projection) { $0.write($1) { $0.write($1) } }
     }
 

@@ -40,7 +40,8 @@ extension Queryable {
     private func limit(_ count: Int, last: Bool) -> Query {
         query.changed { (query) throws(DocumentError) in
             guard count > 0 else { throw .invalidArgument("a query's limit must be at least 1, not \(count)") }
-            query.model.limit = count
+            // Stores know no larger one, and none finds as many.
+            query.model.limit = min(count, Int(Int32.max))
             query.limitsToLast = last
         }
     }

@@ -92,6 +92,8 @@ import Testing
         let open = try model(users.order(by: "a").start(after: [1]).end(at: [2]))
         #expect(open.start == .init(values: [1], before: false))
         #expect(open.end == .init(values: [2], before: false))
+        // A wire has 32 bits for it.
+        #expect(try model(users.limit(to: .max)).limit == 2_147_483_647)
     }
 
     @Test func cursorAtADocumentSpellsTheOrderOut() throws {

@@ -186,6 +186,7 @@ package actor DeploymentService: Service {
     private func removeDraft(_ bundle: String, _ id: String, _ index: ReleaseIndex) {
         guard !index.served(of: bundle).contains(id),
             // If the index was deleted since the host's start, it doesn't have what is served.
+            parts.served.current.release(of: bundle)?.id != id,
             !parts.served.executables.contains(parts.releases.executable(of: bundle, id))
         else { return }
         parts.releases.remove(bundle, id)

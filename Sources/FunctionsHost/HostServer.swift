@@ -99,8 +99,10 @@ package final class HostServer: Sendable {
             try await parts.begin()
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
-            // A host that serves local builds must start whatever the releases are like.
-            if !isLocal { try releases.clean(keeping: configuration.releases.keep, drafts: true) }
+            do { try releases.clean(keeping: configuration.releases.keep, drafts: true) } catch {
+                // A host that serves local builds must start whatever the releases are like.
+                guard isLocal else { throw error }
+            }
             let maker = ServedFunctionsMaker(
                 configuration, store: parts.store, serving: parts.serving, logger: logger)
             let first = try await maker.make(

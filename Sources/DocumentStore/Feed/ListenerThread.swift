@@ -174,8 +174,10 @@ final class ListenerThread: @unchecked Sendable {
         case .query: break
         case .documents:
             guard let policy = core.policy else { break }
-            let limits = QueryLimits(entries: .max, documents: .max, time: parts.configuration.maxDeliveryTime)
-            let meter = QueryMeter(limits, elapsed: parts.elapsed) { [deliveryExceeded] _, _ in deliveryExceeded }
+            let left = deliveryTimes.left(
+                of: parts.configuration.maxDeliveryTime, for: core.refiller, at: parts.elapsed())
+            let limits = QueryLimits(entries: .max, documents: .max, time: left)
+            let meter = QueryMeter(limits, elapsed: parts.elapsed) { _, _ in self.deliveryExceeded }
             try read(at: version) { view in
                 let access = parts.accessView(view)
                 for change in effect {

@@ -14,18 +14,6 @@ public struct Document: Hashable, Sendable {
 
     /// The value at a field path; nil if there is none.
     public subscript(_ field: FieldPath) -> Value? { Value.map(fields)[field] }
-
-    /// The value of a field that a query names: a vector is one value, of which queries see no parts.
-    package func queried(_ field: FieldPath) -> Value? {
-        var value = Value.map(fields)
-        for (index, segment) in field.segments.enumerated() {
-            guard case .map(let fields) = value, index == 0 || value.vectorElements == nil,
-                let next = fields.member(segment)
-            else { return nil }
-            value = next
-        }
-        return value
-    }
 }
 
 extension Value {

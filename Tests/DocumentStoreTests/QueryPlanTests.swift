@@ -55,39 +55,6 @@ struct QueryPlanTests {
         Query.Order(FieldPath(segments: [field]), descending: descending)
     }
 
-    /// Whether it is a walk, an automatic index or a composite one that finds the documents.
-    @Test(arguments: [false, true])
-    func aVectorIsOneValueOnAllRoutes(hasComposite: Bool) async throws {
-        try await withStore { test in
-            if hasComposite {
-                try await test.store.configureIndexes(try composite(("g", .ascending), ("v.value", .ascending)))
-            }
-            let elements = Value.array([.double(1)])
-            let vector = Value.map(["__type__": .string("__vector__"), "value": elements])
-            try await test.set("c/vector", ["g": .integer(1), "v": vector])
-            try await test.set("c/map", ["g": .integer(1), "v": .map(["value": elements])])
-            try await test.store.indexesAreDone()
-            let (field, ofGroup) = (try FieldPath("v.value"), equal("g", .integer(1)))
-            let inside = Query.Filter.field(field, .equal, elements)
-            let document = try #require(try await test.get("c/vector"))
-            for filter in [
-                inside, .and([ofGroup, inside]), .and([ofGroup, .unary(field, .isNotNull)]),
-                .and([ofGroup, .field(field, .arrayContains, .double(1))]),
-            ] {
-                for isOfGroup in [false, true] {
-                    var query = query(filter)
-                    query.allDescendants = isOfGroup
-                    #expect(try await test.query(query).map(\.path.id) == ["map"], "\(filter)")
-                    #expect(try await test.aggregate(query, [.count(upTo: nil)]) == [.integer(1)], "\(filter)")
-                    #expect(try !NormalizedQuery(query).matches(document), "\(filter)")
-                }
-            }
-            let ordered = query(ofGroup, by: [Query.Order(field)])
-            #expect(try await test.query(ordered).map(\.path.id) == ["map"])
-            #expect(try await test.query(query(equal("v", vector))).map(\.path.id) == ["vector"])
-        }
-    }
-
     @Test(arguments: [false, true])
     func aCompositeIndexIsReadNoFurtherThanTheLimit(backwards: Bool) async throws {
         try await withStore(filled(try composite(("owner", .ascending), ("rank", .descending)))) { test in

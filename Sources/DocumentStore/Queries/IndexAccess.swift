@@ -35,17 +35,6 @@ struct IndexAccess {
     var signature: [Field] {
         suffix.map { Field(path: $0.path, descending: $0.descending != namesDescend) }
     }
-
-    /// Whether it may find documents by the elements inside of a vector, which queries don't see. Composite indexes
-    /// have entries for them, unlike automatic ones.
-    func findsInVectors(_ conjunction: Conjunction) -> Bool {
-        guard case .composite(let definition) = kind else { return false }
-        return definition.fields.contains { field in
-            guard field.path.segments.count > 1, field.path.segments.last == "value" else { return false }
-            // The elements are an array.
-            return conjunction.leaves.allSatisfy { $0.field != field.path || $0.mayMatchArrays }
-        }
-    }
 }
 
 /// Where a conjunction's documents are: in one collection, or in a group.

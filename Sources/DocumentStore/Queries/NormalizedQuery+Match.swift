@@ -12,9 +12,9 @@ extension NormalizedQuery {
     /// Whether the document has the fields that every document in the result must have.
     func hasFields(_ document: Document) -> Bool {
         for order in orders where !order.field.isDocumentID {
-            guard document.queried(order.field) != nil else { return false }
+            guard document[order.field] != nil else { return false }
         }
-        return required.allSatisfy { document.queried($0) != nil }
+        return required.allSatisfy { document[$0] != nil }
     }
 
     /// Whether a change adds a document to the query's matches, removes one or replaces one.
@@ -25,7 +25,7 @@ extension NormalizedQuery {
     /// Whether a document passes one condition.
     func matches(_ document: Document, _ leaf: QueryLeaf) -> Bool {
         if leaf.field.isDocumentID { return matches(document.path, leaf.test) }
-        guard let value = document.queried(leaf.field) else { return false }
+        guard let value = document[leaf.field] else { return false }
         switch leaf.test {
         case .null: if case .null = value { return true } else { return false }
         case .notNull: if case .null = value { return false } else { return true }
@@ -76,7 +76,7 @@ extension NormalizedQuery {
     func place(of document: Document) -> QueryPlace {
         QueryPlace(
             document: document,
-            values: orders.map { $0.field.isDocumentID ? .null : document.queried($0.field) ?? .null })
+            values: orders.map { $0.field.isDocumentID ? .null : document[$0.field] ?? .null })
     }
 
     func compare(_ a: QueryPlace, _ b: QueryPlace) -> ValueOrder {

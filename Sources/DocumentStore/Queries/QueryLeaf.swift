@@ -28,15 +28,6 @@ struct QueryLeaf: Hashable, Sendable {
         }
     }
 
-    /// Whether the field may be an array.
-    var mayMatchArrays: Bool {
-        switch test {
-        case .null, .nan: false
-        case .compare(.arrayContains, _), .compare(.notEqual, _), .none, .notNull, .notNaN: true
-        case .compare(_, let value): value.valueClass == .array
-        }
-    }
-
     static func inequalityFields(of filter: Query.Filter?) -> Set<FieldPath> {
         switch filter {
         case nil: return []

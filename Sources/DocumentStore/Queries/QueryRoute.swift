@@ -80,13 +80,11 @@ struct QueryRoute {
             checksParent = isWholeTable
         }
         self.covered = covered
-        let findsInVectors = accesses.contains { $0.findsInVectors(conjunction) }
-        residual = conjunction.leaves.indices.filter { findsInVectors || !exact.contains($0) }
-            .map { conjunction.leaves[$0] }
+        residual = conjunction.leaves.indices.filter { !exact.contains($0) }.map { conjunction.leaves[$0] }
         let held = Set(fields.map(\.path)).union(conjunction.leaves.map(\.field))
         let query = conjunction.query
         checksFields =
-            findsInVectors || !query.orders.allSatisfy { $0.field.isDocumentID || held.contains($0.field) }
+            !query.orders.allSatisfy { $0.field.isDocumentID || held.contains($0.field) }
             || !query.required.allSatisfy(held.contains)
     }
 

@@ -80,10 +80,7 @@ package struct DeliveryService: Sendable {
             // Another operator may have requeued some since they were read.
             case .drop: try await store.outbox.drop(unchanged: found.map(\.delivery))
             }
-        let first = action == .count ? found.first?.delivery.id : nil
-        return DeliveryChange(
-            count: count, first: first.map { DeliveryChange.Name(function: $0.function, event: "\($0.event)") },
-            next: next)
+        return DeliveryChange(count: count, next: next)
     }
 
     /// Applies an action to one delivery.

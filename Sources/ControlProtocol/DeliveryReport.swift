@@ -70,27 +70,13 @@ package struct DeliveryDetails: Codable, Hashable, Sendable {
 
 /// The result of one page of a manual retry or drop.
 package struct DeliveryChange: Codable, Hashable, Sendable {
-    /// Identifies a delivery in a later request.
-    package struct Name: Codable, Hashable, Sendable {
-        package var function: String
-        package var event: String
-
-        package init(function: String, event: String) {
-            self.function = function
-            self.event = event
-        }
-    }
-
     /// The number of deliveries that were changed, or would be.
     package var count: Int
-    /// The first of those that were counted, if they were only counted.
-    package var first: Name?
     /// The cursor of the next page; nil on the last one.
     package var next: String?
 
-    package init(count: Int = 0, first: Name? = nil, next: String? = nil) {
+    package init(count: Int = 0, next: String? = nil) {
         self.count = count
-        self.first = first
         self.next = next
     }
 }

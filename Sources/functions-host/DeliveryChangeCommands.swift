@@ -26,16 +26,15 @@ struct ChangedDeliveries: ParsableArguments {
     /// Changes all matching deliveries, in batches.
     func perform(
         _ act: DeliveryService.Action, in place: DeliveryAccess, _ report: (Int) -> Void = { _ in }
-    ) async throws -> DeliveryChange {
-        if one.count == 2 { return try await place.perform(act, function: one[0], event: one[1]) }
+    ) async throws -> Int {
+        if one.count == 2 { return try await place.perform(act, function: one[0], event: one[1]).count }
         var change = DeliveryChange()
         repeat {
             let page = try await place.perform(act, selection.filter, after: change.next)
-            change = DeliveryChange(
-                count: change.count + page.count, first: change.first ?? page.first, next: page.next)
+            change = DeliveryChange(count: change.count + page.count, next: page.next)
             report(change.count)
         } while change.next != nil
-        return change
+        return change.count
     }
 
     static func words(_ count: Int) -> String { count == 1 ? "1 delivery" : "\(count) deliveries" }
@@ -57,7 +56,7 @@ struct DeliveriesRetryCommand: AsyncParsableCommand {
         try await options.withConfiguration { configuration, report in
             let count = try await deliveries.perform(.retry, in: DeliveryAccess(configuration)) {
                 report.progress("retried", done: $0, total: nil)
-            }.count
+            }
             report.result("\(ChangedDeliveries.words(count)) will be retried", ["retried": count])
         }
     }
@@ -80,25 +79,17 @@ struct DeliveriesDropCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.withConfiguration { configuration, report in
             let place = DeliveryAccess(configuration)
-            let count: Int
             if !yes, deliveries.one.isEmpty {
-                let counted = try await deliveries.perform(.count, in: place)
-                guard counted.count <= 1 else {
+                let count = try await deliveries.perform(.count, in: place)
+                guard count <= 1 else {
                     report.result(
-                        "this drops \(counted.count) deliveries permanently; confirm with --yes",
-                        ["dropped": 0, "wouldDrop": counted.count])
+                        "this drops \(count) deliveries permanently; confirm with --yes",
+                        ["dropped": 0, "wouldDrop": count])
                     throw Self.needsYes
                 }
-                // By name: the filter may match more by now.
-                if let only = counted.first {
-                    count = try await place.perform(.drop, function: only.function, event: only.event).count
-                } else {
-                    count = 0
-                }
-            } else {
-                count = try await deliveries.perform(.drop, in: place) {
-                    report.progress("dropped", done: $0, total: nil)
-                }.count
+            }
+            let count = try await deliveries.perform(.drop, in: place) {
+                report.progress("dropped", done: $0, total: nil)
             }
             report.result("dropped \(ChangedDeliveries.words(count))", ["dropped": count])
         }

@@ -123,21 +123,6 @@ struct DeliveryServiceTests {
         await fixture.store.shutdown()
     }
 
-    /// So that what was counted can be dropped without what has arrived meanwhile.
-    @Test func countingNamesTheFirstDelivery() async throws {
-        let fixture = try Fixture()
-        let filter = DeliveryFilter(function: "alpha")
-        #expect(try await fixture.service().perform(.count, filter, after: nil) == DeliveryChange())
-        let id = try await fixture.enqueue("alpha")[0]
-        let counted = try await fixture.service().perform(.count, filter, after: nil)
-        let name = DeliveryChange.Name(function: "alpha", event: "\(id.event)")
-        #expect(counted == DeliveryChange(count: 1, first: name))
-        try await fixture.enqueue("alpha", 2)
-        #expect(try await fixture.service().perform(.drop, id) == DeliveryChange(count: 1))
-        #expect(try await fixture.listed(filter).count == 2)
-        await fixture.store.shutdown()
-    }
-
     @Test func dropDeletesDeliveriesUnlessTheirHandlerRuns() async throws {
         let fixture = try Fixture()
         try await fixture.enqueue("beta", 2)

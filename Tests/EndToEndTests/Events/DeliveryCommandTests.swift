@@ -97,12 +97,6 @@ import Testing
             #expect(try await deliveries(host).count == 3)
             #expect(try await host.command(["deliveries", "drop", "--function", "work", "--yes"]).status == 0)
             #expect(try await deliveries(host).isEmpty)
-            for count in [1, 0] {
-                if count > 0 { try await enqueue(host, does: "nothing", name: "task-4") }
-                let dropped = try await host.command(["deliveries", "drop", "--all"])
-                #expect(dropped.status == 0 && dropped.output.contains("dropped \(count) deliver"))
-                #expect(try await deliveries(host).isEmpty)
-            }
             for wrong in [
                 ["drop"], ["drop", "work"], ["retry", "--all", "--function", "work"], ["list", "--state", "x"],
             ] {

@@ -57,6 +57,23 @@ import Testing
         #expect(try await has(second.keyID, keys))
     }
 
+    @Test func aLongOutageDelaysNoKnownKey() throws {
+        let key = try TestIssuer.shared.get().key
+        var state = KeyCacheState()
+        var now: Int64 = 0
+        func begin() -> Bool { state.begin(now: now) }
+        #expect(begin())
+        state.succeed(FetchedKeys(keys: key.keys, maxAge: 1000), now: now)
+        now = 1000
+        #expect(state.haveLapsed(now: now))
+        for _ in 0..<20 {
+            #expect(begin())
+            state.fail(now: now)
+            now += try #require(state.secondsUntilDue(now: now))
+            #expect(!state.haveLapsed(now: now) && state.isFetchExpected(now: now))
+        }
+    }
+
     @Test func keysStayInUseThroughAnOutage() async throws {
         let key = try TestIssuer.shared.get().key
         let source = ScriptedKeySource(key.keys, maxAge: 1000)

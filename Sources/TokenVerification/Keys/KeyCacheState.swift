@@ -93,9 +93,9 @@ struct KeyCacheState {
 
     private var usableUntil: Int64 { freshUntil + limits.outage }
 
-    /// Whether the keys' age has passed, and no fetch has failed lately.
+    /// Whether the keys' age has passed, and no fetch has failed lately: during an outage one fails at least as often.
     func haveLapsed(now: Int64) -> Bool {
-        now >= freshUntil && (failures == 0 || !(0..<limits.maxBackoff).contains(now - lastFailure))
+        now >= freshUntil && (failures == 0 || !(0..<2 * limits.maxBackoff).contains(now - lastFailure))
     }
 
     /// Whether a fetch is due or in progress, so that waiting for it ends.

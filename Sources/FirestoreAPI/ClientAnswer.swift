@@ -29,7 +29,7 @@ final class ClientAnswer: AnswerBytes {
     /// Nothing of it is held any more.
     func release() {
         let (held, holder) = state.withLock { state in
-            defer { state.held = 0 }
+            defer { (state.bytes, state.held) = (0, 0) }
             return (state.held, state.holder)
         }
         budget?.release(held, of: holder)

@@ -63,7 +63,11 @@ struct DocumentPages {
         }
         let (found, hasMore) = try await stored(listing, as: principal)
         for document in found { paths[document.path] = document }
-        let all = paths.sorted { DocumentPath.compare($0.key, $1.key) == .ascending }
+        var all = paths.sorted { DocumentPath.compare($0.key, $1.key) == .ascending }
+        if hasMore != nil, let last = found.last?.path {
+            // What comes after it is listed with the documents in between.
+            all.removeAll { DocumentPath.compare($0.key, last) == .descending }
+        }
         let page = all.prefix(size).map { (path: $0.key, document: $0.value) }
         guard all.count > size || hasMore != nil, let last = page.last else { return (page, nil) }
         return (page, PageToken.text([.reference(DocumentName(database: database, path: last.path))]))
@@ -84,10 +88,7 @@ struct DocumentPages {
         if !listing.token.isEmpty {
             request.start = Query.Cursor(values: try PageToken.values(listing.token), before: false)
         }
-        // Reads one document more than the page holds, to find out whether there is another page. Rules decide on the limit
-        // that a client asks for: after a full page it may find that the next one is empty.
-        request.limit = principal == .admin ? size + 1 : size
-        let found = try await service.query(request, listing.consistency, as: principal).documents
+        let (found, size) = try await found(by: request, atMost: size, listing.consistency, as: principal)
         let page = found.prefix(size)
         guard found.count > size || principal != .admin && found.count == size, let last = page.last else {
             return (page, nil)
@@ -97,6 +98,25 @@ struct DocumentPages {
                 ? .reference(DocumentName(database: database, path: last.path)) : last[order.field] ?? .null
         }
         return (page, PageToken.text(values))
+    }
+
+    /// Documents for a page, and how many it holds: fewer than were asked for if these are too large for one answer.
+    private func found(
+        by request: Query, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> (documents: [Document], size: Int) {
+        var (request, size) = (request, limit)
+        while true {
+            // Reads one document more than the page holds, to find out whether there is another page. Rules decide on the
+            // limit that a client asks for: after a full page it may find that the next one is empty.
+            request.limit = principal == .admin ? size + 1 : size
+            do throws(DocumentError) {
+                return (try await service.query(request, consistency, as: principal).documents, size)
+            } catch {
+                guard error.code == .resourceExhausted, size > 1 else { throw error }
+                ClientCall.current?.answer?.release()
+                size /= 2
+            }
+        }
     }
 
     func collectionIDs(

@@ -90,4 +90,36 @@ import Testing
         await small.store.shutdown()
         await store.shutdown()
     }
+
+    @Test func aPageOfLargeDocumentsIsShorter() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxReadBytes = 50_000
+        let small = try Self(configuration)
+        let text = Value.string(String(repeating: "x", count: 20_000))
+        for id in ["a", "b", "d"] {
+            let write = Write(path: try DocumentPath("c/\(id)"), operation: .set(["text": text]))
+            _ = try await small.calls.service.commit([write], transaction: nil, as: .admin)
+        }
+        for id in ["aa", "c", "e"] {
+            let write = Write(path: try DocumentPath("c/\(id)/below/x"), operation: .set([:]))
+            _ = try await small.calls.service.commit([write], transaction: nil, as: .admin)
+        }
+        for (showsMissing, expected) in [(false, ["a", "b", "d"]), (true, ["a", "aa", "b", "c", "d", "e"])] {
+            var request = FSListDocumentsRequest.with {
+                $0.parent = Self.database.documentsRoot
+                $0.collectionID = "c"
+                $0.showMissing = showsMissing
+            }
+            var listed: [String] = []
+            repeat {
+                let page = try await small.calls.list(request, .admin)
+                #expect(page.documents.count < expected.count)
+                listed += page.documents.map { String($0.name.split(separator: "/").last ?? "") }
+                request.pageToken = page.nextPageToken
+            } while !request.pageToken.isEmpty && listed.count < 10
+            #expect(listed == expected)
+        }
+        await small.store.shutdown()
+        await store.shutdown()
+    }
 }

@@ -35,6 +35,8 @@ struct CustomTokenSigner: Sendable {
     /// Of Google's IAM.
     private static let host = "iamcredentials.googleapis.com"
     private static let lifetime: Int64 = 3600
+    private static let keyAdvice =
+        "Outside of Google Cloud, set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account"
     private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(30))
 
     /// The names that claims of custom tokens can't have.
@@ -58,9 +60,17 @@ struct CustomTokenSigner: Sendable {
             }
         case .cloud(let metadata, let tokens, let transport):
             let named: String?
-            do throws(OutboundError) { named = try await metadata.serviceAccount() } catch { throw .unavailable(error) }
+            do throws(OutboundError) {
+                named = try await metadata.serviceAccount()
+            } catch {
+                throw .unavailable(
+                    OutboundError(
+                        error.kind, host: error.host,
+                        "the metadata server, which names the account that signs custom tokens, can't be reached: "
+                            + "\(error.reason). \(Self.keyAdvice)"))
+            }
             guard let account = named else {
-                throw .notConfigured("the metadata server names no service account")
+                throw .notConfigured("the metadata server names no service account. \(Self.keyAdvice)")
             }
             let text = Self.unsigned(payload(uid, claims, of: account), "RS256")
             return text + "." + (try await Self.sign(text, as: account, tokens, transport))

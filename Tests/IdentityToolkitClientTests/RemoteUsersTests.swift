@@ -253,6 +253,7 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
             return
         }
         #expect(error.code == .unavailable, "\(error.message)")
+        #expect(answers.keys.contains(Self.account) == error.message.contains("set GOOGLE_APPLICATION_CREDENTIALS"))
     }
 
     @Test(arguments: [("", 404), ("", 200)])
@@ -264,7 +265,8 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
             return
         }
         #expect(error.code == .failedPrecondition)
-        #expect(error.message.hasSuffix("the metadata server names no service account"))
+        #expect(error.message.contains("the metadata server names no service account"))
+        #expect(error.message.contains("set GOOGLE_APPLICATION_CREDENTIALS"))
     }
 
     @Test func anAccountThatMayNotSignIsToldWhatToDo() async throws {

@@ -146,6 +146,8 @@ package struct ControlClient: Sendable {
                 do {
                     piece = try await pieces.next()
                 } catch {
+                    // Once the response is complete, sending is cancelled, and reading fails for that.
+                    guard !Task.isCancelled else { return }
                     return failed(error)
                 }
                 guard let piece else { break }

@@ -18,6 +18,18 @@ import Testing
         #expect(end == nil)
     }
 
+    @Test func aReaderThatWaitsForAPipeCanBeCancelled() async throws {
+        let pipe = Pipe()
+        let input = FileChunks(pipe.fileHandleForReading)
+        let reading = Task {
+            var chunks = input.makeAsyncIterator()
+            return try await chunks.next()
+        }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await reading.value }
+        try pipe.fileHandleForWriting.close()
+    }
+
     @Test func aFileIsReadWhole() async throws {
         let temporary = try TemporaryDirectory()
         let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -6,6 +6,8 @@ package struct FileChunks: AsyncSequence, Sendable {
     package typealias Failure = any Error
 
     private static let pieceBytes = 256 * 1024
+    /// How often a reader that waits checks whether it is cancelled, in milliseconds.
+    private static let cancellationInterval: Int32 = 100
     private let handle: FileHandle
 
     /// - Parameter handle: an open file, at the position to read from.
@@ -37,16 +39,32 @@ package struct FileChunks: AsyncSequence, Sendable {
         fileprivate let handle: FileHandle
 
         /// Of a pipe, this is what has been written: an error in it is reported before its writer has ended.
+        ///
+        /// - Throws: `CancellationError` if the task is cancelled while nothing is written.
         package mutating func next() async throws -> [UInt8]? {
             var piece = [UInt8](repeating: 0, count: pieceBytes)
             while true {
+                // A call that reads can't be cancelled.
+                guard isReadable(within: cancellationInterval) else {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                    continue
+                }
                 let count = read(handle.fileDescriptor, &piece, piece.count)
-                if count < 0, errno == EINTR { continue }
+                // A program that shares the file may have made it nonblocking.
+                if count < 0, errno == EINTR || errno == EAGAIN { continue }
                 guard count >= 0 else {
                     throw DocumentError(.unavailable, "the input can't be read: \(String(cString: strerror(errno)))")
                 }
                 return count == 0 ? nil : Array(piece[..<count])
             }
+        }
+
+        /// Whether reading doesn't wait: there is something, or the end, or an error.
+        private func isReadable(within milliseconds: Int32) -> Bool {
+            var entry = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            let count = poll(&entry, 1, milliseconds)
+            return count < 0 ? errno != EINTR : count > 0
         }
     }
 

@@ -4,8 +4,13 @@ import Foundation
 enum CommandOutput {
     /// Writes a text as a whole.
     static func append(_ text: String, to handle: FileHandle) throws(OutputFailure) {
+        try append(Array(text.utf8), to: handle)
+    }
+
+    /// Writes bytes as a whole.
+    static func append(_ bytes: [UInt8], to handle: FileHandle) throws(OutputFailure) {
         let descriptor = handle.fileDescriptor
-        var rest = Array(text.utf8)[...]
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
@@ -31,7 +36,7 @@ enum CommandOutput {
     }
 }
 
-/// Why the standard output can't be written.
+/// Why an output can't be written.
 struct OutputFailure: Error, CustomStringConvertible {
     /// The `errno` of the call that failed.
     let code: Int32
@@ -39,5 +44,8 @@ struct OutputFailure: Error, CustomStringConvertible {
     /// Whether its reader has left, which may have all that it wants.
     var isOfReader: Bool { code == EPIPE }
 
-    var description: String { "the output can't be written: \(String(cString: strerror(code)))" }
+    var description: String { "the output can't be written: \(reason)" }
+
+    /// The system's reason.
+    var reason: String { String(cString: strerror(code)) }
 }

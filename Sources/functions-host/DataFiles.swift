@@ -11,7 +11,7 @@ final class ExportOutput {
     private let path: String?
     private let replacing: Bool
     private let handle: FileHandle
-    private var pending = Data()
+    private var pending: [UInt8] = []
     private var hasName = false
     private var draft: String { (path ?? "") + ".unfinished" }
 
@@ -32,7 +32,7 @@ final class ExportOutput {
     }
 
     func write(_ bytes: [UInt8]) throws {
-        pending.append(contentsOf: bytes)
+        pending += bytes
         if pending.count >= Self.pieceBytes { try flush() }
     }
 
@@ -59,17 +59,8 @@ final class ExportOutput {
     func discard() { if path != nil, !hasName { unlink(draft) } }
 
     private func flush() throws {
-        let descriptor = handle.fileDescriptor
-        var written = 0
-        while written < pending.count {
-            let count = pending.withUnsafeBytes { bytes in
-                Foundation.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw DocumentError(.unavailable, "the export can't be written: \(String(cString: strerror(errno)))")
-            }
-            written += count
+        do throws(OutputFailure) { try CommandOutput.append(pending, to: handle) } catch {
+            throw DocumentError(.unavailable, "the export can't be written: \(error.reason)")
         }
         pending.removeAll(keepingCapacity: true)
     }

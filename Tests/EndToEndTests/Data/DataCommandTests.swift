@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -29,6 +30,34 @@ import Testing
         for i in 1...3 { try await host.put("people/u\(i)", rich) }
         try await host.put("people/u1/orders/o1", #"{"n":{"integerValue":"1"}}"#)
         try await host.put("other/x", #"{"n":{"integerValue":"2"}}"#)
+    }
+
+    @Test func anExportWaitsForTheReaderOfANonblockingPipe() async throws {
+        try await RunningHost.serving { host in
+            let text = String(repeating: "x", count: 300_000)
+            for name in ["a", "b"] { try await host.put("large/\(name)", #"{"t":{"stringValue":"\#(text)"}}"#) }
+            let (process, pipe) = (Process(), Pipe())
+            let descriptor = pipe.fileHandleForWriting.fileDescriptor
+            // As a program leaves it that has shared the pipe, such as Node.
+            #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+            process.arguments = ["data", "export", "--config", host.directory.configuration]
+            process.standardOutput = pipe.fileHandleForWriting
+            process.standardError = FileHandle.nullDevice
+            try process.start()
+            try await Bound.wait("the pipe is full") {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                return process.hasEnded || poll(&entry, 1, 0) == 0
+            }
+            try pipe.fileHandleForWriting.close()
+            let output = try await NIOThreadPool.singleton.runIfActive { [reader = pipe.fileHandleForReading] in
+                try reader.readToEnd() ?? Data()
+            }
+            #expect(output.count > 600_000)
+            #expect(output.suffix(22) == Data("{\"count\":2,\"users\":0}\n".utf8))
+            try await Bound.wait("the command ends") { process.hasEnded }
+            #expect(process.terminationStatus == 0)
+        }
     }
 
     @Test func exportsAndImportsAreTheSameWithAndWithoutAHost() async throws {

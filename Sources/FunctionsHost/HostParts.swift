@@ -29,6 +29,8 @@ import NIOCore
 /// The host's long-lived parts that its servers use, opened in the order of their dependencies.
 package struct HostParts: Sendable {
     let directory: DataDirectory
+    /// The log in a directory that is deleted when the host stops; nil for another directory.
+    private let ephemeralLog: LogArchive?
     let database: DatabaseID
     let engine: any EmbeddedEngine
     package let store: DocumentStore
@@ -72,6 +74,7 @@ package struct HostParts: Sendable {
         let isDevelopment = configuration.mode == .development
         loadedRules = RulesWatch.Stamp(RulesWatch.files(of: configuration))
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
+        ephemeralLog = isEphemeral ? archive : nil
         database = DatabaseID(project: configuration.project)
         releases = ReleaseStore(in: directory)
         let first: ServedRules
@@ -207,6 +210,7 @@ package struct HostParts: Sendable {
         try? engine.close()
         await signIn?.passwords.close()
         await serving.close()
+        ephemeralLog?.close()
         directory.close()
     }
 }

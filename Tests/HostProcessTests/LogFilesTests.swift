@@ -163,6 +163,32 @@ struct LogFilesTests {
         #expect(try messages() == ["first", "second"])
     }
 
+    @Test(arguments: [true, false])
+    func aLogWhoseFilesAreDeletedGoesOnInAnother(withDirectory: Bool) throws {
+        let files = try files()
+        var reader = LogReader(place, LogFilter())
+        var seen: [String] = []
+        try append(record("first"), to: files)
+        try reader.read { seen.append($0.message) }
+        let segment = try #require(LogSegment.all(in: place).first)
+        try FileManager.default.removeItem(atPath: withDirectory ? place : segment.path)
+        try append(record("second"), to: files)
+        try append(record("third"), to: files)
+        #expect(try messages() == ["second", "third"])
+        // As of `logs --follow`.
+        try reader.read { seen.append($0.message) }
+        #expect(seen == ["first", "second", "third"])
+    }
+
+    @Test func aClosedLogMakesNoFiles() throws {
+        let files = try files()
+        try append(record("first"), to: files)
+        files.close()
+        try FileManager.default.removeItem(atPath: place)
+        try append(record("second"), to: files)
+        #expect(!FileManager.default.fileExists(atPath: place))
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
     func aLineThatFoundNoRoomTakesNoOtherWithIt() throws {
         let disk = try SmallDisk(megabytes: 1)

@@ -22,4 +22,13 @@ package struct LogArchive: Sendable {
         try files.open(LogFiles.directory(in: data), limits: limits)
         writer.start()
     }
+
+    /// Waits until the lines so far are written, for at most a second, and writes no further ones: their data directory is
+    /// about to be deleted.
+    package func close() {
+        writer.flush()
+        files.close()
+        // One may have begun in between.
+        writer.flush()
+    }
 }

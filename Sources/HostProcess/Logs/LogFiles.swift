@@ -27,6 +27,8 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
     // Everything below is used on the writer's thread.
     private var current: Place?
     private var segment: (number: Int, file: FileHandle, bytes: Int, began: Timestamp)?
+    /// The number of the segment that was begun last.
+    private var lastNumber = 0
     private var checked: Timestamp?
     /// Whether the segment may end within a line.
     private var isTorn = false
@@ -42,10 +44,7 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
     ///
     /// - Throws: if the directory can't be created, or no file in it: nothing would say so later.
     package func open(_ directory: String, limits: Limits) throws {
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // Root may start the host of another user once, who goes on with the log.
-        _ = functions_give_path_to_owner(directory, (directory as NSString).deletingLastPathComponent)
+        try Self.makeDirectory(directory, withParents: true)
         guard access(directory, W_OK | X_OK) == 0 || errno != EACCES else {
             throw HostError(
                 "the log can't be written, because \(directory) belongs to another user; give it to the host's: "
@@ -54,24 +53,43 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
         place.withLock { $0 = Place(directory: directory, limits: limits) }
     }
 
+    /// Lines are lost from now on.
+    package func close() { place.withLock { $0 = nil } }
+
+    private static func makeDirectory(_ directory: String, withParents: Bool) throws {
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: withParents, attributes: [.posixPermissions: 0o700])
+        // Root may start the host of another user once, who goes on with the log.
+        _ = functions_give_path_to_owner(directory, (directory as NSString).deletingLastPathComponent)
+    }
+
     /// - Parameter lines: complete lines.
     package func append(_ lines: Data) throws {
         guard let place = place.withLock({ $0 }) else { return }
-        if place != current { segment = nil }
+        if place != current { (segment, lastNumber) = (nil, 0) }
         current = place
         let (directory, limits) = (place.directory, place.limits)
+        // An operator may have deleted it.
+        if let open = segment, access(LogSegment(directory: directory, number: open.number).path, F_OK) != 0,
+            errno == ENOENT
+        {
+            segment = nil
+        }
         let time = now()
         // Also by time, so that a quiet host's old lines can be deleted.
         let isOld = segment.map { time.seconds(since: $0.began) >= max(60, limits.age.seconds / 8) } ?? true
         if isOld || (segment?.bytes ?? 0) >= max(limits.bytes / 16, 65_536) {
             segment = nil
-            let number = (LogSegment.all(in: directory).last?.number ?? 0) + 1
+            if access(directory, F_OK) != 0 { try Self.makeDirectory(directory, withParents: false) }
+            // Higher than that of a deleted one, too, which a reader may have open.
+            let number = max(lastNumber, LogSegment.all(in: directory).last?.number ?? 0) + 1
             let path = LogSegment(directory: directory, number: number).path
             guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
                 let file = FileHandle(forWritingAtPath: path)
             else { throw HostError("the log file \(path) can't be created") }
             _ = functions_give_path_to_owner(path, directory)
             segment = (number, file, 0, time)
+            lastNumber = number
             checked = nil
             isTorn = false
         }

@@ -23,8 +23,8 @@ package struct LogArchive: Sendable {
         writer.start()
     }
 
-    /// Waits until the lines so far are written, for at most a second, and writes no further ones: their data directory is
-    /// about to be deleted.
+    /// Waits until the lines so far are written, for at most a second, and writes no further ones: their data directory
+    /// is about to be deleted.
     package func close() {
         writer.flush()
         files.close()

@@ -6,7 +6,9 @@ extension StorageError {
     /// - Parameter sqliteCode: a primary or extended result code.
     init(sqliteCode: Int32, file: String) {
         let reason = sqlite3_errstr(sqliteCode).map { String(cString: $0) } ?? "unknown error"
-        switch sqliteCode & 0xFF {
+        // The log's index in `-shm`, without which SQLite can't even read.
+        let hasNoRoomForIndex = sqliteCode == ResultCode.SQLITE_IOERR_SHMSIZE.rawValue
+        switch hasNoRoomForIndex ? SQLITE_FULL : sqliteCode & 0xFF {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             self.init(
                 .damaged, "the store's file \(file) is damaged (SQLite: \(reason)); restore it from a backup")
@@ -29,7 +31,7 @@ extension StorageError {
         switch error {
         case let error as StorageError: self = error
         case let error as DatabaseError:
-            self.init(sqliteCode: error.resultCode.rawValue, file: file)
+            self.init(sqliteCode: error.extendedResultCode.rawValue, file: file)
         default: self.init(.internal, "the store's file \(file) could not be used: \(error)")
         }
     }

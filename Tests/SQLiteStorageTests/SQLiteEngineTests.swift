@@ -14,6 +14,22 @@ struct SQLiteEngineTests {
         storageRefusal { try SQLiteEngine(file: file).close() }
     }
 
+    /// Closing has removed the log and its index, whose room others have taken.
+    @Test(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
+    func aDiskWithoutRoomForTheIndexOfTheLogIsFull() throws {
+        let disk = try SmallDisk(megabytes: 4)
+        let file = disk.path + "/documents.db"
+        let engine = try SQLiteEngine(file: file)
+        try engine.write { writer in try writer.put(.meta, [1], [2]) }
+        try engine.close()
+        try disk.fill("filler")
+        let error = try #require(refusal(file))
+        #expect(error.kind == .unavailable)
+        #expect(error.message.contains("is full"))
+        try FileManager.default.removeItem(atPath: disk.path + "/filler")
+        #expect(refusal(file) == nil)
+    }
+
     @Test(arguments: [1, 2]) func anOlderFileIsBroughtUpWithAllItHolds(version: Int) throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")

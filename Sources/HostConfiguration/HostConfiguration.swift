@@ -83,7 +83,7 @@ package struct HostConfiguration: Hashable, Sendable {
         package var auth = 9099
         /// The port of the API that enqueues tasks and publishes events.
         package var events = 9299
-        /// The addresses whose `X-Forwarded-For` header is trusted on the functions port.
+        /// The addresses whose `X-Forwarded-For` header is trusted, on all ports.
         package var trustedProxies: [String] = []
         /// Names that requests may be for in development, beside those of this machine: ``HostPattern``s.
         package var hosts: [String] = []

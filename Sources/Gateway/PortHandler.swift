@@ -75,6 +75,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var silentBy = NIODeadline.distantFuture
     private var hasEnded = false
     private var timer: (due: NIODeadline, task: Scheduled<Void>)?
+    /// Closes the connection of a host that stops.
+    private var lastCall: Scheduled<Void>?
 
     package convenience init(_ rules: PortRules, isStream: Bool = false) {
         self.init(rules, isStream: isStream, heads: nil)
@@ -112,8 +114,19 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         timer?.task.cancel()
         timer = nil
+        lastCall?.cancel()
         for index in unanswered.indices { unanswered[index].body?.release() }
         refusedBody?.release()
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // The server ends idle connections, and waits for all others, however slowly a client sends or takes.
+        if event is ChannelShouldQuiesceEvent, !isStream, !hasEnded, lastCall == nil {
+            lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: rules.times.grace) {
+                context.close(promise: nil)
+            }
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     /// The peer of the connection. Asking the system for it takes as long as much of a small request.

@@ -21,13 +21,17 @@ package struct PortTimes: Sendable {
     package var idle: TimeAmount
     /// For the rest of a refused request, which is read and discarded.
     package var discard: TimeAmount
+    /// For what is under way when the host stops.
+    package var grace: TimeAmount
 
     package init(
-        transfer: TimeAmount = .seconds(60), idle: TimeAmount = .seconds(75), discard: TimeAmount = .seconds(10)
+        transfer: TimeAmount = .seconds(60), idle: TimeAmount = .seconds(75), discard: TimeAmount = .seconds(10),
+        grace: TimeAmount = .seconds(10)
     ) {
         self.transfer = transfer
         self.idle = idle
         self.discard = discard
+        self.grace = grace
     }
 }
 

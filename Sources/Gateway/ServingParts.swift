@@ -183,7 +183,9 @@ extension TokenVerifiers {
 }
 
 extension HostLimits {
-    package var portTimes: PortTimes { PortTimes(transfer: .seconds(Int64(transferSeconds))) }
+    package var portTimes: PortTimes {
+        PortTimes(transfer: .seconds(Int64(transferSeconds)), grace: .seconds(Int64(shutdownGrace)))
+    }
 
     /// The home of the workers' cgroups, if they are configured and the host may create them.
     fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {

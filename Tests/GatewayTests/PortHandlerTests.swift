@@ -19,12 +19,12 @@ import Workers
 
         init(
             hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(),
-            countsAnswers: Bool = true, hasSignIn: Bool = false
+            times: PortTimes = PortTimes(), countsAnswers: Bool = true, hasSignIn: Bool = false
         ) throws {
             self.memory = memory
             let rules = PortRules(
-                hosts: hosts, memory: memory, caller: PortCaller(proxies: proxies), countsAnswers: countsAnswers,
-                hasSignIn: hasSignIn, refusals: RefusalLogger(log.logger))
+                hosts: hosts, memory: memory, times: times, caller: PortCaller(proxies: proxies),
+                countsAnswers: countsAnswers, hasSignIn: hasSignIn, refusals: RefusalLogger(log.logger))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
             try channel.pipeline.syncOperations.addHandler(PortHandler.Installer(rules))
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -375,6 +375,23 @@ import Workers
         #expect(answer.hasPrefix("HTTP/1.1 408 "))
         #expect(answer.contains("didn't arrive within 60 s"))
         connection.channel.embeddedEventLoop.advanceTime(by: .seconds(11))
+        #expect(!connection.channel.isActive)
+    }
+
+    /// The server waits for the end of each request and answer.
+    @Test func aHostThatStopsWaitsForItsGraceOnly() throws {
+        let connection = try Connection(times: PortTimes(grace: .seconds(5)))
+        try connection.send(start(1000) + "x")
+        let served = try Connection(times: PortTimes(grace: .seconds(5)))
+        try served.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        for channel in [connection.channel, served.channel] {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+            #expect(channel.isActive)
+        }
+        try served.answer("hello", ["Content-Length": "5"])
+        #expect(try served.received().hasSuffix("hello"))
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
         #expect(!connection.channel.isActive)
     }
 

@@ -77,6 +77,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: (due: NIODeadline, task: Scheduled<Void>)?
     /// Closes the connection of a host that stops.
     private var lastCall: Scheduled<Void>?
+    /// When the latest answer is sent.
+    private var lastAnswer: EventLoopFuture<Void>?
 
     package convenience init(_ rules: PortRules, isStream: Bool = false) {
         self.init(rules, isStream: isStream, heads: nil)
@@ -276,6 +278,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             self.head = nil
             let answered = promise ?? context.eventLoop.makePromise(of: Void.self)
             context.write(data, promise: answered)
+            lastAnswer = answered.futureResult
             isAnswering = false
             if endsByClosing {
                 let channel = context.channel
@@ -290,6 +293,13 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             refuseIfNext(context, after: answered.futureResult)
         default: context.write(data, promise: promise)
         }
+    }
+
+    /// Once the host stops, the server closes a connection as soon as it has written its answer. That would cut off
+    /// what the client hasn't taken yet.
+    package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .all, lastCall != nil, let lastAnswer else { return context.close(mode: mode, promise: promise) }
+        lastAnswer.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: promise) }
     }
 
     /// To a client that knows no chunks, an answer without a length ends with its connection.

@@ -395,6 +395,44 @@ import Workers
         #expect(!connection.channel.isActive)
     }
 
+    /// The server closes the connection as soon as it has written the answer.
+    @Test func anAnswerThatIsBeingTakenWhenTheHostStopsArrivesWhole() throws {
+        for goesOn in [true, false] {
+            let connection = try Connection(times: PortTimes(grace: .seconds(5)))
+            let channel = connection.channel
+            let socket = FullSocket()
+            try channel.pipeline.syncOperations.addHandler(socket, position: .first)
+            try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "5"])
+            let body = IOData.byteBuffer(ByteBuffer(string: "hello"))
+            for part in [HTTPServerResponsePart.head(head), .body(body), .end(nil)] {
+                channel.pipeline.syncOperations.write(NIOAny(part), promise: nil)
+            }
+            channel.flush()
+            channel.close(promise: nil)
+            #expect(channel.isActive)
+            #expect(try connection.received() == "")
+            if !goesOn {
+                channel.embeddedEventLoop.advanceTime(by: .seconds(6))
+                #expect(!channel.isActive)
+            }
+            socket.isFull = false
+            channel.flush()
+            if goesOn { #expect(try connection.received().hasSuffix("hello")) }
+            #expect(!channel.isActive)
+        }
+    }
+
+    /// Sends nothing, as long as its client takes nothing.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var isFull = true
+
+        func flush(context: ChannelHandlerContext) { if !isFull { context.flush() } }
+    }
+
     @Test func aHeadMustArriveInTime() throws {
         let connection = try Connection()
         try connection.send("GET /a HTTP/1.1\r\n")

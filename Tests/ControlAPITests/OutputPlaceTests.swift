@@ -61,5 +61,7 @@ struct OutputPlaceTests {
         } throws: {
             "\($0)".contains("is a directory; name a file for the export")
         }
+        // The export may be a directory itself.
+        try access.checkIsForOutput(directory, isDirectory: true)
     }
 }

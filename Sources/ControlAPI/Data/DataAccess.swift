@@ -79,17 +79,17 @@ package struct DataAccess: Sendable {
         }
     }
 
-    /// Checks that a path for an export's file isn't that of a file which a host needs, or of something else than a
-    /// file.
+    /// Checks that a path for an export isn't that of something which a host needs, or of something else than a file.
     ///
+    /// - Parameter isDirectory: whether the export is a directory.
     /// - Throws: an error whose description is a sentence for the operator if the path, or that of its temporary file,
     ///   is one of them.
-    package func checkIsForOutput(_ path: String) throws {
+    package func checkIsForOutput(_ path: String, isDirectory: Bool = false) throws {
         guard !embedded.isPart(path) else {
             throw HostError("\(path) is a file of the store in \(directory); name another file")
         }
         try OutputPlace.check(path, for: "export")
-        guard !StoreFile.isDirectory(path) else {
+        guard isDirectory || !StoreFile.isDirectory(path) else {
             throw HostError("\(path) is a directory; name a file for the export")
         }
     }

@@ -65,6 +65,7 @@ struct UsersExportCommand: AsyncParsableCommand {
             var undeleted: String?
             if format == .emulator {
                 let path = absolutePath(file)
+                try place.checkIsForOutput(path, isDirectory: true)
                 undeleted = try await EmulatorExport.write(
                     to: path, replacing: replace, settings: try await settings(of: place)
                 ) { accounts in

@@ -213,6 +213,12 @@ import Testing
             }
             let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
             #expect(names.filter { $0.hasPrefix("export") } == ["export"])
+            // A place that a host needs is refused even if nothing is there yet.
+            let place = directory.data + "/documents.sqlite.unfinished"
+            let misplaced = try await users("export", place, "--format", "emulator", in: directory)
+            #expect(misplaced.status == 1)
+            #expect(misplaced.output.contains("is a file of the store"), "\(misplaced.errors)\(misplaced.output)")
+            #expect(!FileManager.default.fileExists(atPath: place))
             let parts = #""auth":{"version":"15.28.1","path":"auth_export"},"firestore":{"path":"firestore_export"}"#
             for (name, text) in [
                 ("export/notes.txt", "mine"),

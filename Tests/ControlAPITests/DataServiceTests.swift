@@ -74,6 +74,65 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
+    /// Its writes fail once a test wants it, as on a full disk.
+    private final class FillingEngine: StorageEngine {
+        private let inner = MemoryEngine()
+        let isFull = Mutex(false)
+
+        func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+        func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+            if isFull.withLock({ $0 }) { throw StorageError(.unavailable, "the disk is full") }
+            return try inner.write(body)
+        }
+
+        func close() throws { try inner.close() }
+    }
+
+    /// An export in two parts, between which the disk gets full.
+    private struct LastPieces: AsyncSequence, Sendable {
+        typealias Failure = any Error
+
+        let pieces: [[UInt8]]
+        let engine: FillingEngine
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            var rest: ArraySlice<[UInt8]>
+            let engine: FillingEngine
+
+            mutating func next() async throws -> [UInt8]? {
+                if rest.count == 1 { engine.isFull.withLock { $0 = true } }
+                return rest.popFirst()
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pieces[...], engine: engine) }
+    }
+
+    /// The store isn't empty at the next start, which refuses the same import.
+    @Test func aSeedWhoseBeginningCannotBeDeletedSaysSo() async throws {
+        let engine = FillingEngine()
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
+        try store.start()
+        let header = #"{"format":"functions-host documents","version":1,"project":"p","#
+        // More than one commit takes.
+        let documents = (0..<600).map { #"{"path":"a/\#($0)","fields":{}}"# }
+        let lines = [header + #""readTime":"2026-01-01T00:00:00Z"}"#] + documents
+        let pieces = [lines.map { $0 + "\n" }.joined(), "{\"path\":1}\n"].map { Array($0.utf8) }
+        do {
+            _ = try await DataService(store, database: DatabaseID(project: "p")).seed(
+                LastPieces(pieces: pieces, engine: engine))
+            Issue.record("a wrong line was imported")
+        } catch let error as DocumentError {
+            #expect(error.message.hasPrefix("line 602"), "\(error.message)")
+            #expect(error.message.contains("what was imported before stays"))
+            #expect(error.message.contains("the disk is full"))
+        }
+        #expect(try self.documents(store).count == 500)
+        engine.isFull.withLock { $0 = false }
+        await store.shutdown()
+    }
+
     @Test func exportAndImportPreserveEachValue() async throws {
         let store = try store()
         let values: [Value] = [

@@ -15,7 +15,7 @@ extension DataService {
     /// have none either.
     ///
     /// The process must not serve anyone yet: if the import fails, all documents of the store are deleted, and all users
-    /// if there were none before.
+    /// if there were none before. If the store refuses that, too, the error says so.
     ///
     /// - Returns: the numbers of imported documents and users.
     /// - Throws: any error of the input, or `DocumentError`, which names the line if one is invalid.
@@ -33,11 +33,24 @@ extension DataService {
         do {
             try await work.run(input) { _ in }
         } catch {
-            _ = try await store.clear()
-            if !hadUsers { try await deleteUsers() }
+            do {
+                _ = try await store.clear()
+                if !hadUsers { try await deleteUsers() }
+            } catch let remaining {
+                throw Self.incomplete(error, remaining)
+            }
             throw error
         }
         return (work.imported, work.importedUsers)
+    }
+
+    /// What an operator needs to know of an import that failed, and whose beginning can't be deleted.
+    private static func incomplete(_ error: any Error, _ remaining: any Error) -> DocumentError {
+        func sentence(_ error: any Error) -> String { (error as? DocumentError)?.message ?? "\(error)" }
+        return DocumentError(
+            (error as? DocumentError)?.code ?? .unavailable,
+            "\(sentence(error)) (what was imported before stays, because it can't be deleted: \(sentence(remaining)); "
+                + "once that is repaired, \"functions-host data clear --yes\" deletes it, except for users)")
     }
 
     private func hasUsers() async throws -> Bool {

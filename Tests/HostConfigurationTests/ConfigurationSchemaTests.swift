@@ -51,6 +51,13 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
     }
 
+    /// Each environment may have a project of its own.
+    @Test func aProjectMayBeOfEnvironmentsAlone() throws {
+        let schema = try Self.schema()
+        #expect(schema["required"] == nil)
+        #expect(try schema["anyOf"]?.elements().count == 2)
+    }
+
     @Test func schemaAndReaderHaveTheSameDefaults() throws {
         let parts = try #require(try Self.schema()["$defs"])
         func number(_ section: String, _ key: String) throws -> Int64? {

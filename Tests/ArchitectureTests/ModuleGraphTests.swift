@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The targets are the architecture: these tests fix the directions of their dependencies.
@@ -27,6 +28,17 @@ import Testing
             }
             #expect(unused.isEmpty, "\(target.name) depends on \(unused) and imports none of them")
         }
+    }
+
+    /// A package that `init` makes depends on this one: with a target of the same name, it can't be built.
+    @Test func initMakesNoTargetOfThisPackage() throws {
+        let graph = try PackageGraph.package.get()
+        let bundles = graph.targets.map(\.name).filter { $0.hasSuffix("Functions") }
+        try #require(bundles.count > 5)
+        let rules = try String(
+            contentsOf: graph.root.appendingPathComponent("Sources/functions-host/Init/BundleName.swift"),
+            encoding: .utf8)
+        for bundle in bundles { #expect(rules.contains("\"\(bundle)\""), "\(bundle)") }
     }
 
     @Test func onlyTheEmbeddedEngineImportsGRDB() throws {

@@ -6,7 +6,10 @@ struct BundleName: Sendable {
     let product: String
 
     /// Targets of the runtime's package; no other package in the build may use these names.
-    private static let taken = ["StandaloneFunctions", "FixtureFunctions", "ShopFunctions", "ChatFunctions"]
+    private static let taken = [
+        "StandaloneFunctions", "FixtureFunctions", "ShopFunctions", "ChatFunctions", "MailFunctions",
+        "PaymentFunctions", "PushFunctions", "ObjectStoreFunctions", "ChatbotFunctions",
+    ]
 
     /// - Throws: If the name is invalid, with the rules for names.
     init(_ text: String) throws(InitError) {

@@ -30,7 +30,8 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
 
     public var root: DatabaseReference { DatabaseReference(database: database, path: "") }
 
-    /// - Parameter path: one key, or several joined by slashes.
+    /// - Parameter path: one key, or several joined by slashes; the place itself if it is empty. Check that a text of a
+    ///   client is one key.
     public func child(_ path: String) -> DatabaseReference {
         DatabaseReference(database: database, path: self.path + "/" + path)
     }

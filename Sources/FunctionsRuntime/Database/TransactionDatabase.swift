@@ -7,8 +7,9 @@ import WorkerProtocol
 /// events, or nothing.
 ///
 ///     onCall("like") { (request: CallableRequest<String>, transaction: Transaction) in
-///         let post = transaction.firestore.document("posts/\(request.data)")
-///         let likes = request.database.reference(withPath: "likes/\(request.data)")
+///         let post = transaction.firestore.collection("posts").document(request.data)
+///         guard try await transaction.getDocument(post).exists else { throw HttpsError(.notFound, "…") }
+///         let likes = request.database.reference(withPath: "likes").child(post.documentID)
 ///         let count = try await transaction.database.getData(likes).value?.intValue ?? 0
 ///         try transaction.database.setValue(count + 1, at: likes)
 ///         try transaction.updateData(["likes": count + 1], forDocument: post)

@@ -23,8 +23,9 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The document with this id, which may come from a client: one with a slash fails with `invalidArgument` when the
-    /// reference is used, because it would name a document elsewhere. For a path, use ``Firestore/document(_:)``.
+    /// The document with this id, which may come from a client: one with a slash in it fails with `invalidArgument` when
+    /// the reference is used, because it would name a document elsewhere. A slash at either end is left out, as in
+    /// Firebase's libraries: compare ``DocumentReference/documentID``. For a path, use ``Firestore/document(_:)``.
     public func document(_ id: String) -> DocumentReference {
         let id = id.withoutOuterSlashes
         guard !id.utf8.contains(UInt8(ascii: "/")) else {

@@ -6,9 +6,10 @@ import UserModel
 ///
 ///     onCall("joinTeam") { (request: CallableRequest<String>, transaction: Transaction) in
 ///         let uid = try request.requireAuth().uid
-///         let team = try await transaction.getDocument(transaction.firestore.document("teams/\(request.data)"))
+///         let reference = transaction.firestore.collection("teams").document(request.data)
+///         let team = try await transaction.getDocument(reference)
 ///         guard team.exists else { throw HttpsError(.notFound, "There is no such team.") }
-///         try transaction.users.setCustomClaims(["team": .string(request.data)], for: uid)
+///         try transaction.users.setCustomClaims(["team": .string(team.documentID)], for: uid)
 ///         try transaction.updateData(["members": FieldValue.increment(1)], forDocument: team.reference)
 ///     }
 ///

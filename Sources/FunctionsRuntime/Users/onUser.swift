@@ -3,8 +3,8 @@ import FunctionManifest
 /// Runs when a user is created: by signing up, by an admin or by a function. Imports create users without events.
 ///
 ///     onUserCreated("welcome") { event, transaction in
-///         try transaction.setData(["name": event.data.displayName ?? "Guest"],
-///             forDocument: event.firestore.document("profiles/\(event.data.uid)"))
+///         let profile = event.firestore.collection("profiles").document(event.data.uid)
+///         try transaction.setData(["name": event.data.displayName ?? "Guest"], forDocument: profile)
 ///     }
 ///
 /// The event is stored in the commit that creates the user: no user is without its event, and no event without its user.

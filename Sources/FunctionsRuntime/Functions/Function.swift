@@ -39,6 +39,7 @@ public struct Function: Sendable {
         var problems = parts.problems
         if let problem = options.retry?.problem(of: trigger) { problems.append(problem) }
         if let problem = options.idempotency.problem(of: handler) { problems.append(problem) }
+        if let problem = options.cors?.problem { problems.append(problem) }
         self.problems = problems
         self.parts = parts
     }

@@ -77,6 +77,7 @@ import Testing
             onDocumentCreated("a", document: "users") { event in },
             onSchedule("a", schedule: "every 61 foos") { event in },
             onRequest(routing: "a") { routes in routes.get("items/{id") { request in .text("x") } },
+            onRequest("a", .cors(.origins("shop.example"))) { request in .text("x") },
         ]
         let rows = try Self.rows("In a bundle")
         try #require(rows.count == mistaken.count)

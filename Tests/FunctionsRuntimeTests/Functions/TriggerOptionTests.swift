@@ -48,6 +48,31 @@ import Testing
             ])
         #expect(onCall("f", .repeatable()) { (request: CallableRequest<NoData>) in true }.problems.isEmpty)
     }
+
+    private func problems(ofOrigin origin: String) -> [String] {
+        onRequest("f", .cors(.origins("https://shop.example", origin))) { _ in HTTPResponse(status: 200) }.problems
+    }
+
+    @Test(arguments: [
+        "shop.example", "https://shop.example/", "https://Shop.example", "https://shop.example:443", "http://a:80",
+        "https://*.shop.example", "https://", "",
+    ])
+    func anOriginThatBrowsersDontSendIsRefused(origin: String) {
+        #expect(
+            problems(ofOrigin: origin) == [
+                "\"\(origin)\" isn't an origin; write it as browsers send it, without a path and without the usual "
+                    + "port: https://shop.example or http://localhost:3000"
+            ])
+        let callable = onCall("f", .cors(.origins(origin))) { (request: CallableRequest<NoData>) in true }
+        #expect(callable.problems.count == 1)
+    }
+
+    @Test(arguments: [
+        "http://localhost:3000", "http://[::1]:8080", "https://a.b-c.example:80", "capacitor://localhost", "null",
+    ])
+    func anOriginMayHaveAPortAndAnyScheme(origin: String) {
+        #expect(problems(ofOrigin: origin).isEmpty)
+    }
 }
 
 /// Options that a bundle sets once for all of its functions.

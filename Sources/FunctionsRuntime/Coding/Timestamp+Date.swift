@@ -7,8 +7,8 @@ public import DocumentModel
 #endif
 
 extension Timestamp {
-    /// The same time truncated to microseconds, which is the precision of the store and of current dates. A date
-    /// outside the years 1 to 9999 becomes the nearest time within them.
+    /// The same time rounded to microseconds, which is the precision of the store and of current dates: so a current
+    /// time that became a date is the same one again. A date outside the years 1 to 9999 becomes the nearest time within them.
     public init(date: Date) {
         if let timestamp = Timestamp(exactly: date) {
             self = timestamp
@@ -27,7 +27,7 @@ extension Timestamp {
                 + Double(nanoseconds) / 1_000_000_000)
     }
 
-    /// Nil if the date is outside the years 1 to 9999.
+    /// Rounded to microseconds. Nil if the date is outside the years 1 to 9999.
     init?(exactly date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
         guard abs(interval) < 1e12 else { return nil }

@@ -60,7 +60,7 @@ public struct Firestore: Sendable {
     ///
     /// - Parameters:
     ///   - body: As in ``runTransaction(attempts:_:)``.
-    ///   - options: The number of attempts.
+    ///   - options: Whether it may write, and how often it is attempted; or which state it reads.
     /// - Throws: As there; `failedPrecondition` if the time is older than the store's history, or a read-only
     ///   transaction writes.
     public func runTransaction<Result: Sendable>(

@@ -6,8 +6,8 @@
 /// }
 /// ```
 ///
-/// It is thrown by handlers of document changes, custom events, messages, tasks and schedules, with or without
-/// ``FunctionOption/retry(_:)``. The dead letter keeps the message and the whole event for the operator. From a callable
+/// It is thrown by handlers of changes of documents, values and users, of custom events, messages, tasks and schedules,
+/// with or without ``FunctionOption/retry(_:)``. The dead letter keeps the message and the whole event for the operator. From a callable
 /// or an HTTP function it is INTERNAL, as any error that isn't an ``HttpsError``.
 public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
     /// Why the event can't be handled, for the operator.

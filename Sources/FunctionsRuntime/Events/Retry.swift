@@ -10,7 +10,7 @@ import FunctionManifest
 ///
 /// | | without `.retry` | `from` | `to` | `for` | `attempts` | `doublings` |
 /// |---|---|---|---|---|---|---|
-/// | documents, custom events, messages | one attempt | 10 s | 600 s | 24 h | no limit | until `to` |
+/// | documents, values, users, custom events, messages | one attempt | 10 s | 600 s | 24 h | no limit | until `to` |
 /// | tasks | three attempts | 0.1 s | 1 h | no limit | 3 | 16 |
 /// | schedules | one attempt | 5 s | 1 h | no limit | 6, or no limit with `for` | 5 |
 ///

@@ -2,8 +2,9 @@ package import FunctionManifest
 
 /// A function as a value: its name, trigger, options and handler.
 ///
-/// Created by `onCall`, `onRequest`, `onDocumentCreated` and similar, `onSchedule`, `onTaskDispatched`,
-/// `onCustomEventPublished` and `onMessagePublished`, and listed by a ``FunctionBundle``.
+/// Created by `onCall`, `onRequest`, `onDocumentCreated`, `onValueCreated`, `onUserCreated`, `beforeUserCreated` and
+/// similar, `onSchedule`, `onTaskDispatched`, `onCustomEventPublished` and `onMessagePublished`, and listed by a
+/// ``FunctionBundle``.
 public struct Function: Sendable {
     /// The last part of the function's URL, and its name in logs. Matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
     public let name: String

@@ -132,7 +132,7 @@ extension FunctionsTester {
         toleratingFailures: Bool = false
     ) async throws -> [TestDelivery] {
         let message = PubSubMessage(
-            data: try CallableEncoder(root: "message").encode(value), attributes: attributes,
+            data: try CallableEncoder(root: "message", wrapsIntegers: false).encode(value), attributes: attributes,
             messageID: PubSubMessage.makeID(), publishTime: now)
         let event = try message.event(topic: topic, project: firestore.transport.database.project)
         return try await publish(event, toleratingFailures: toleratingFailures)

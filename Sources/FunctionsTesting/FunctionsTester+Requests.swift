@@ -57,7 +57,7 @@ extension FunctionsTester {
     ) async throws -> TestResponse {
         var headers = headers
         if headers["Content-Type"] == nil { headers["Content-Type"] = "application/json" }
-        let body = try CallableEncoder(root: "body").encode(value)
+        let body = try CallableEncoder(root: "body", wrapsIntegers: false).encode(value)
         return try await request(
             name, method: method, target: target, headers: headers, body: body, as: caller, app: app)
     }

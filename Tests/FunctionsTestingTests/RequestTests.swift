@@ -22,6 +22,11 @@ import Testing
         await #expect(throws: TestError.self) { _ = try await tester.request("double") }
     }
 
+    @Test func integersOfABodyAreNumbers() async throws {
+        let tester = try FunctionsTester(HTTPFixtures())
+        #expect(try await tester.request("text", json: Int64(1) << 60).text == "1152921504606846976")
+    }
+
     @Test func requestMayComeFromAnApp() async throws {
         let tester = try FunctionsTester(HTTPFixtures())
         #expect(try await tester.request("app").status == 401)

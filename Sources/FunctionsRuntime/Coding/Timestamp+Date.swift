@@ -8,7 +8,8 @@ public import DocumentModel
 
 extension Timestamp {
     /// The same time rounded to microseconds, which is the precision of the store and of current dates: so a current
-    /// time that became a date is the same one again. A date outside the years 1 to 9999 becomes the nearest time within them.
+    /// time that became a date is the same one again. A date outside the years 1 to 9999 becomes the nearest time within
+    /// them.
     public init(date: Date) {
         if let timestamp = Timestamp(exactly: date) {
             self = timestamp

@@ -41,7 +41,7 @@ public struct CustomEvent<Payload: Sendable>: FunctionInput {
 }
 
 extension CloudEvent {
-    /// An event with a JSON-encoded value as its data.
+    /// An event with a JSON-encoded value as its data. Integers are numbers whatever their size.
     ///
     /// - Parameters:
     ///   - type: For example `shop.order.paid`.
@@ -55,7 +55,7 @@ extension CloudEvent {
     ) throws {
         self.init(
             type: type, source: source, id: id, subject: subject, time: time, dataContentType: "application/json",
-            attributes: attributes, data: try CallableEncoder(root: "data").encode(value))
+            attributes: attributes, data: try CallableEncoder(root: "data", wrapsIntegers: false).encode(value))
     }
 
     /// Decodes the data from JSON. Missing data is null.

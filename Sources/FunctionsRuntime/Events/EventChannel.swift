@@ -34,7 +34,7 @@ public struct Topic: Sendable {
         self.firestore = firestore
     }
 
-    /// Publishes a value as JSON.
+    /// Publishes a value as JSON. Integers are numbers whatever their size.
     ///
     /// - Returns: The message's id.
     /// - Throws: `invalidArgument` if the topic's name is invalid or the message is too large; `EncodingError` if the
@@ -44,7 +44,8 @@ public struct Topic: Sendable {
         json value: some Encodable, attributes: [String: String] = [:], orderingKey: String? = nil
     ) async throws -> String {
         try await publish(
-            data: try CallableEncoder(root: "message").encode(value), attributes: attributes, orderingKey: orderingKey)
+            data: try CallableEncoder(root: "message", wrapsIntegers: false).encode(value), attributes: attributes,
+            orderingKey: orderingKey)
     }
 
     /// Publishes a message with any bytes.

@@ -55,7 +55,7 @@ public struct TaskOptions: Sendable {
     /// The task's name, unique in its queue until a day after the task has ended: 1 to 500 letters, digits, `_` and
     /// `-`. Nil to have one generated.
     public var id: String?
-    /// The time limit of one attempt, 15 s to 1800 s; nil for the function's timeout.
+    /// The time limit of one attempt, 15 s to 1800 s, if it is shorter than the function's timeout. Nil for that.
     public var dispatchDeadline: Duration?
     /// Headers, available to the handler as ``TaskRequest/headers``.
     public var headers: [String: String]

@@ -43,8 +43,8 @@ extension Transaction {
         json value: some Encodable, to topic: String, attributes: [String: String] = [:], orderingKey: String? = nil
     ) throws -> String {
         try publish(
-            data: try CallableEncoder(root: "message").encode(value), to: topic, attributes: attributes,
-            orderingKey: orderingKey)
+            data: try CallableEncoder(root: "message", wrapsIntegers: false).encode(value), to: topic,
+            attributes: attributes, orderingKey: orderingKey)
     }
 
     /// Publishes a message with any bytes to a topic with the commit.

@@ -187,6 +187,29 @@ import Testing
         #expect(ended?.message.contains("the transaction has ended") ?? false)
     }
 
+    /// Only the clients of callables, and tasks in their form, have integers of 64 bits wrapped.
+    @Test func publishedIntegersAreNumbers() async throws {
+        let wide = ["n": Int64(1) << 60]
+        let json = Array(#"{"n":1152921504606846976}"#.utf8)
+        #expect(try CloudEvent(type: "t", source: "s", json: wide).data == json)
+        let transport = ScriptedTransport([.committed(0), .began(1), .committed(0)])
+        let kept = Kept<String>()
+        try await use(over: transport) { event in
+            kept.keep(try await event.topic("stock").publish(json: wide))
+            kept.keep(try await event.firestore.runTransaction { try $0.publish(json: wide, to: "stock") })
+        }
+        let published = transport.requests.flatMap { request -> [Effect] in
+            if case .commit(_, _, _, let effects) = request { effects } else { [] }
+        }
+        var expected: [Effect] = []
+        for id in kept.all {
+            let message = PubSubMessage(data: json, messageID: id, publishTime: DocumentResponse.time)
+            expected.append(.publish(try message.event(topic: "stock", project: "demo-test")))
+        }
+        #expect(expected.count == 2)
+        #expect(published == expected)
+    }
+
     @Test func publishingSendsEventsTogetherAndMessagesWithAnID() async throws {
         let transport = ScriptedTransport([.committed(0), .committed(0)])
         let kept = Kept<String>()

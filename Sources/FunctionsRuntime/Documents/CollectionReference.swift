@@ -5,10 +5,19 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
     public let firestore: Firestore
     /// The path relative to the database: `users` or `users/ada/orders`.
     public let path: String
+    /// Why a document on the way can't be used, such as an id with a slash: then nothing below it can.
+    private let problem: DocumentError?
 
-    init(firestore: Firestore, path: String) {
+    init(firestore: Firestore, path: String, problem: DocumentError? = nil) {
         self.firestore = firestore
         self.path = path.withoutOuterSlashes
+        self.problem = problem
+    }
+
+    /// - Throws: `invalidArgument` if the path is invalid.
+    func validPath() throws(DocumentError) -> CollectionPath {
+        if let problem { throw problem }
+        return try CollectionPath(path)
     }
 
     /// The last segment of the path.
@@ -19,8 +28,13 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
     /// The document above this collection; nil at the root.
     public var parent: DocumentReference? {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
-            DocumentReference(firestore: firestore, path: String(path[..<$0]))
+            document(at: String(path[..<$0]))
         }
+    }
+
+    private func document(at path: String) -> DocumentReference {
+        problem.map { DocumentReference(firestore: firestore, path: path, problem: $0) }
+            ?? DocumentReference(firestore: firestore, path: path)
     }
 
     /// The document with this id, which may come from a client: one with a slash in it fails with `invalidArgument` when
@@ -31,9 +45,10 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         guard !id.utf8.contains(UInt8(ascii: "/")) else {
             return DocumentReference(
                 firestore: firestore, path: "\(path)/\(id)",
-                problem: .invalidArgument("a document's id must not contain a slash, and \"\(id)\" does"))
+                problem: problem
+                    ?? .invalidArgument("a document's id must not contain a slash, and \"\(id)\" does"))
         }
-        return DocumentReference(firestore: firestore, path: path + "/" + id)
+        return document(at: path + "/" + id)
     }
 
     /// A new document with a random id.
@@ -65,7 +80,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
 extension CollectionReference: Queryable {
     public var query: Query {
         do {
-            let collection = try CollectionPath(path)
+            let collection = try validPath()
             let model = DocumentModel.Query(parent: collection.parent, collectionID: collection.id)
             return Query(model, firestore: firestore)
         } catch {

@@ -48,12 +48,18 @@ public struct DocumentReference: Sendable {
 
     /// The collection that contains the document.
     public var parent: CollectionReference {
-        CollectionReference(firestore: firestore, path: String(path.utf8.dropLast(documentID.utf8.count + 1)) ?? "")
+        CollectionReference(
+            firestore: firestore, path: String(path.utf8.dropLast(documentID.utf8.count + 1)) ?? "", problem: problem)
     }
 
     /// A collection below this document.
     public func collection(_ id: String) -> CollectionReference {
-        CollectionReference(firestore: firestore, path: path + "/" + id.withoutOuterSlashes)
+        CollectionReference(firestore: firestore, path: path + "/" + id.withoutOuterSlashes, problem: problem)
+    }
+
+    /// Nil if the path is valid.
+    private var problem: DocumentError? {
+        if case .invalid(_, let error) = place { error } else { nil }
     }
 
     /// - Throws: `invalidArgument` if the path is invalid.

@@ -21,7 +21,7 @@ extension Firestore {
     public func recursiveDelete(
         _ collection: CollectionReference, bulkWriter writer: BulkWriter? = nil
     ) async throws(DocumentError) {
-        let path = try CollectionPath(collection.path)
+        let path = try collection.validPath()
         try await delete(below: path.parent, collectionID: path.id, writer ?? bulkWriter())
     }
 

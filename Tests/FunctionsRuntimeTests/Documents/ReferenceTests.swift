@@ -26,6 +26,24 @@ import Testing
         #expect(error?.message == "a document's id must not contain a slash, and \"\(id)\" does")
     }
 
+    @Test(arguments: ["a/b/c", "a/b"]) func anIDWithASlashLeadsNowhereBelowEither(id: String) async {
+        let item = firestore.collection("items").document(id)
+        let parts = item.collection("parts")
+        let errors = [
+            await #expect(throws: DocumentError.self) { try await parts.document("p").getDocument() },
+            await #expect(throws: DocumentError.self) { try await parts.document("p/q").getDocument() },
+            await #expect(throws: DocumentError.self) { try await parts.getDocuments() },
+            await #expect(throws: DocumentError.self) { try await parts.addDocument(data: [:]) },
+            await #expect(throws: DocumentError.self) { try await parts.parent?.delete() },
+            await #expect(throws: DocumentError.self) { try await item.parent.getDocuments() },
+            await #expect(throws: DocumentError.self) { try await item.listCollections() },
+            await #expect(throws: DocumentError.self) { try await firestore.recursiveDelete(parts) },
+        ]
+        for error in errors {
+            #expect(error?.message == "a document's id must not contain a slash, and \"\(id)\" does")
+        }
+    }
+
     @Test func ownIDsAreTwentyLettersAndDigits() throws {
         let ids = (0..<1000).map { _ in firestore.collection("a").document().documentID }
         #expect(Set(ids).count == ids.count)

@@ -268,7 +268,7 @@ struct DatabaseTests {
         #expect(large?.code == .invalidArgument)
     }
 
-    @Test(.endsHangs, arguments: ["a.b", "a/$x", "[", String(repeating: "k/", count: 40)])
+    @Test(.endsHangs, arguments: ["a.b", "a/$x", "[", ".priority", "a/.priority", String(repeating: "k/", count: 40)])
     func aPathThatCantBeIsRefused(path: String) async throws {
         let reference = try FunctionsTester(Chat()).database.reference(withPath: path)
         let error = await #expect(throws: DocumentError.self) { try await reference.setValue(1) }

@@ -82,7 +82,7 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     ///
     /// - Throws: `EncodingError`, or `DocumentError` if the value is refused.
     public func setValue(from value: some Encodable) async throws {
-        try await database.write(DatabaseRequest(.set, value: try Self.json(of: value), at: self))
+        try await database.write(try DatabaseRequest(.set, value: try Self.json(of: value), at: self))
     }
 
     /// Changes some children, and leaves the others. Keys may be paths of several keys; all are changed, or none.
@@ -110,20 +110,20 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     // MARK: Requests
 
     package func set(_ value: JSONValue?) throws(DocumentError) -> DatabaseRequest {
-        DatabaseRequest(.set, value: try Self.json(value), at: self)
+        try DatabaseRequest(.set, value: try Self.json(value), at: self)
     }
 
     package func update(_ values: [String: JSONValue?]) throws(DocumentError) -> DatabaseRequest {
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value ?? .null) }
-        return DatabaseRequest(.update, value: try Self.json(.object(JSONObject(members))), at: self)
+        return try DatabaseRequest(.update, value: try Self.json(.object(JSONObject(members))), at: self)
     }
 
     func set(encoding value: some Encodable) throws(DocumentError) -> DatabaseRequest {
-        DatabaseRequest(.set, value: try Self.encoded { try Self.json(of: value) }, at: self)
+        try DatabaseRequest(.set, value: try Self.encoded { try Self.json(of: value) }, at: self)
     }
 
     func update(mixed values: KeyValuePairs<String, Any?>) throws(DocumentError) -> DatabaseRequest {
-        DatabaseRequest(.update, value: try Self.json(try Self.object(values)), at: self)
+        try DatabaseRequest(.update, value: try Self.json(try Self.object(values)), at: self)
     }
 
     /// Values of different types as JSON.
@@ -142,8 +142,13 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     }
 
     func priority(_ priority: JSONValue?) throws(DocumentError) -> DatabaseRequest {
-        DatabaseRequest(.set, value: try Self.json(priority), at: child(".priority"))
+        var request = try DatabaseRequest(.set, value: try Self.json(priority), at: self)
+        request.target = path.isEmpty ? Self.priorityKey : "\(path)/\(Self.priorityKey)"
+        return request
     }
+
+    /// What stands for the priority in a request's target.
+    fileprivate static let priorityKey = ".priority"
 
     static func json(_ value: JSONValue?) throws(DocumentError) -> [UInt8] {
         let value = value ?? .null
@@ -171,7 +176,13 @@ extension DatabaseReference: CustomStringConvertible {
 }
 
 extension DatabaseRequest {
-    init(_ operation: Operation, value: [UInt8], at reference: DatabaseReference, ifHash hash: String? = nil) {
+    /// - Throws: `invalidArgument` for a reference to `.priority`, which isn't a child: a client may have sent it as a key.
+    init(
+        _ operation: Operation, value: [UInt8], at reference: DatabaseReference, ifHash hash: String? = nil
+    ) throws(DocumentError) {
+        guard reference.key != DatabaseReference.priorityKey else {
+            throw .invalidArgument("\(reference.path) isn't a place of values; set a priority with setPriority")
+        }
         self.init(
             operation, instance: reference.database.instance, target: reference.path, value: value, ifHash: hash)
     }

@@ -188,7 +188,7 @@ extension DatabaseReference {
             guard try block(data).isSuccess else { return (false, before) }
             let after = try data.json()
             do throws(DocumentError) {
-                try await database.write(DatabaseRequest(.set, value: after, at: self, ifHash: hash))
+                try await database.write(try DatabaseRequest(.set, value: after, at: self, ifHash: hash))
                 return (true, data.hasServerValues ? try await query.getData() : try query.snapshot(after))
             } catch {
                 guard error.code == .aborted else { throw error }

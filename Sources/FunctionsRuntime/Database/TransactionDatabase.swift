@@ -71,7 +71,7 @@ public struct TransactionDatabase: Sendable {
 
     /// Replaces what exists by an `Encodable` value, with the commit.
     public func setValue(from value: some Encodable, at reference: DatabaseReference) throws {
-        try transaction.buffer(DatabaseRequest(.set, value: try DatabaseReference.json(of: value), at: reference))
+        try transaction.buffer(try DatabaseRequest(.set, value: try DatabaseReference.json(of: value), at: reference))
     }
 
     /// Changes some children with the commit. Keys may be paths of several keys.

@@ -255,6 +255,22 @@ struct DatabaseTests {
         #expect(refused?.code == .invalidArgument)
     }
 
+    /// What a transaction has read isn't read again: an answer must not be that of a key which only looks the same.
+    @Test(.endsHangs) func aTransactionDistinguishesKeysByTheirBytes() async throws {
+        let tester = try FunctionsTester(Chat())
+        let cafes = tester.database.reference(withPath: "cafes")
+        let (composed, decomposed) = (cafes.child("caf\u{E9}"), cafes.child("cafe\u{301}"))
+        #expect(composed != decomposed)
+        try await composed.setValue(1)
+        try await decomposed.setValue(2)
+        let sum = try await tester.firestore.runTransaction { transaction in
+            let first = try await transaction.database.getData(composed).value?.intValue ?? 0
+            let second = try await transaction.database.getData(decomposed).value?.intValue ?? 0
+            return 10 * first + second
+        }
+        #expect(sum == 12)
+    }
+
     @Test(.endsHangs) func whatCantBeEncodedIsRefused() async throws {
         final class Opaque: Sendable {}
         let room = try FunctionsTester(Chat()).database.reference(withPath: "room")

@@ -167,7 +167,7 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
 
 extension DatabaseReference: Equatable {
     public static func == (a: DatabaseReference, b: DatabaseReference) -> Bool {
-        a.path == b.path && a.database.instance == b.database.instance
+        a.path.utf8.elementsEqual(b.path.utf8) && a.database.instance.utf8.elementsEqual(b.database.instance.utf8)
     }
 }
 

@@ -56,6 +56,13 @@ package struct DatabaseRequest: Hashable, Sendable {
         self.observation = observation
     }
 
+    /// Keys are compared by their bytes, as the database does.
+    package static func == (a: DatabaseRequest, b: DatabaseRequest) -> Bool {
+        a.operation == b.operation && TextBytes.equal(a.instance, b.instance) && TextBytes.equal(a.target, b.target)
+            && a.query == b.query && a.value == b.value && a.hash == b.hash && a.wantsHash == b.wantsHash
+            && a.observation == b.observation
+    }
+
     /// About the bytes that are to be parsed.
     package var size: Int { 128 + target.utf8.count + (query?.count ?? 0) + value.count }
 

@@ -12,7 +12,7 @@ public struct StreamingResponse<Chunk: Encodable & Sendable>: Sendable {
     /// Does nothing if the client doesn't stream: it receives only the result.
     /// - Returns: Whether the chunk was sent.
     /// - Throws: `EncodingError` if the chunk can't be encoded as JSON, `CancellationError` if the client has
-    ///   disconnected.
+    ///   disconnected or the deadline has passed; another error if the chunk has more than 10 MiB.
     @discardableResult
     public func sendChunk(_ chunk: Chunk) async throws -> Bool {
         guard context.head.streams else { return false }

@@ -51,6 +51,9 @@ public struct HTTPRequest: FunctionInput {
     /// The signed-in user, if the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
     /// named `__session`. A request with an invalid token isn't refused, because an HTTP function may use the header
     /// for something else.
+    ///
+    /// Browsers send a cookie also with requests that other sites cause: set it with ``Cookie/SameSite/lax``, and let no
+    /// GET change anything, or compare the header `Origin` before a change.
     public var auth: AuthData? { head.auth.map(AuthData.init) }
 
     /// The signed-in user.

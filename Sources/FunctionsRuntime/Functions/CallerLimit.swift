@@ -7,6 +7,7 @@ package import FunctionManifest
 /// doesn't run.
 public struct CallerLimit: Sendable, Hashable {
     package let manifest: RateLimitManifest
+    fileprivate let time: Duration
 
     /// By the verified user; calls without a user count for their address.
     ///
@@ -25,6 +26,7 @@ public struct CallerLimit: Sendable, Hashable {
     }
 
     private init(_ subject: RateLimitManifest.Subject, _ count: Int, _ time: Duration) {
+        self.time = time
         manifest = RateLimitManifest(per: subject, count: count, seconds: Int(clamping: time.components.seconds))
     }
 }
@@ -32,13 +34,20 @@ public struct CallerLimit: Sendable, Hashable {
 extension FunctionOption where Kind: CallableFunctionKind {
     /// Limits how often one caller may call; all limits apply. Default: none.
     public static func callerLimit(_ limits: CallerLimit...) -> Self {
-        .init { $0.rateLimits += limits.map(\.manifest) }
+        .init { $0.add(limits) }
     }
 }
 
 extension FunctionOption where Kind == FunctionKind.HTTP {
     /// Limits how often one caller may send requests; all limits apply. Default: none.
     public static func callerLimit(_ limits: CallerLimit...) -> Self {
-        .init { $0.rateLimits += limits.map(\.manifest) }
+        .init { $0.add(limits) }
+    }
+}
+
+extension FunctionOptions {
+    fileprivate mutating func add(_ limits: [CallerLimit]) {
+        rateLimits += limits.map(\.manifest)
+        callerLimitTimes += limits.map(\.time)
     }
 }

@@ -37,7 +37,7 @@ public struct Function: Sendable {
         self.name = name
         self.options = options
         (trigger, handler) = parts.make(options)
-        var problems = parts.problems
+        var problems = parts.problems + options.fractionProblems
         if let problem = options.retry?.problem(of: trigger) { problems.append(problem) }
         if let problem = options.idempotency.problem(of: handler) { problems.append(problem) }
         if let problem = options.cors?.problem { problems.append(problem) }

@@ -15,6 +15,8 @@ package struct FunctionOptions: Sendable {
     package var labels: [String: String] = [:]
     package var secrets: [ParamManifest] = []
     package var rateLimits: [RateLimitManifest] = []
+    /// Those of ``rateLimits``, as the author has given them.
+    var callerLimitTimes: [Duration] = []
     package var ingress: Ingress = .all
     package var invoker: [String] = ["public"]
     package var cors: CORSPolicy?
@@ -41,6 +43,18 @@ package struct FunctionOptions: Sendable {
 
     package func effectiveTimeout(of trigger: TriggerManifest) -> Duration {
         timeout ?? min(defaultTimeout ?? .seconds(60), .seconds(trigger.maxTimeoutSeconds))
+    }
+
+    /// Durations that the manifest would cut, since it has whole seconds.
+    var fractionProblems: [String] {
+        var durations: [(name: String, value: Duration?)] = [
+            ("timeout", timeout ?? defaultTimeout), ("heartbeat", heartbeat),
+        ]
+        for time in callerLimitTimes { durations.append(("the time of callerLimit", time)) }
+        return durations.compactMap { name, value in
+            guard let value, value.components.attoseconds != 0 else { return nil }
+            return "\(name) is \(value); it must be whole seconds"
+        }
     }
 
     /// A fraction of a CPU runs one invocation at a time.

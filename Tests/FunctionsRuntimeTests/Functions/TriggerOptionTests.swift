@@ -49,6 +49,23 @@ import Testing
         #expect(onCall("f", .repeatable()) { (request: CallableRequest<NoData>) in true }.problems.isEmpty)
     }
 
+    @Test func durationsAreWholeSeconds() {
+        let timeout = onRequest("f", .timeout(.milliseconds(2500))) { _ in HTTPResponse(status: 200) }
+        #expect(timeout.problems == ["timeout is 2.5 seconds; it must be whole seconds"])
+        let limited = onCall(
+            "f", .heartbeat(.milliseconds(1500)), .callerLimit(.perUser(1, per: .milliseconds(1500)))
+        ) { (request: CallableRequest<NoData>) in true }
+        #expect(
+            limited.problems == [
+                "heartbeat is 1.5 seconds; it must be whole seconds",
+                "the time of callerLimit is 1.5 seconds; it must be whole seconds",
+            ])
+        let whole = onCall("f", .timeout(.seconds(2)), .heartbeat(nil), .callerLimit(.perUser(1, per: .minutes(1)))) {
+            (request: CallableRequest<NoData>) in true
+        }
+        #expect(whole.problems.isEmpty)
+    }
+
     private func problems(ofOrigin origin: String) -> [String] {
         onRequest("f", .cors(.origins("https://shop.example", origin))) { _ in HTTPResponse(status: 200) }.problems
     }

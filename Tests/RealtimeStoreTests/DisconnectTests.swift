@@ -93,6 +93,30 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// The rules that a reader has decided by were replaced before the writer got the write.
+    @Test(.endsHangs) func aDecisionOfAnEarlierGenerationIsMadeAgain() async throws {
+        let fixture = try RealtimeFixture()
+        try await register(fixture, "a", "1")
+        let decisions = SharedList<Int>()
+        let failures: [RealtimeFailure?] = try await withCheckedThrowingContinuation { continuation in
+            fixture.store.runDisconnects(
+                of: "s1", in: RealtimeFixture.namespace,
+                check: { _ in
+                    return { _, _, _, _ in
+                        decisions.append(1)
+                        if decisions.all.count > 1 { throw Self.denied }
+                    }
+                },
+                checkGeneration: { UInt64(decisions.all.count) }
+            ) { continuation.resume(with: $0) }
+        }
+        #expect(failures == [Self.denied])
+        #expect(decisions.all.count == 2)
+        #expect(try await fixture.json() == "null")
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
+        try await fixture.close()
+    }
+
     /// It would never succeed, so it isn't kept for another try.
     @Test func aWriteThatWouldCallTooManyFunctionsIsRemovedToo() async throws {
         let fixture = try RealtimeFixture()

@@ -51,6 +51,7 @@ extension StoreRealtimeDatabase {
                 guard let write = try? disconnect.write() else { return nil }
                 return check(write, as: RealtimePrincipal(stored: disconnect.principal))
             },
+            checkGeneration: { [self] in rules.withLock { $0.generation } },
             completion: { [shared, name] result in
                 let failure: RealtimeFailure? =
                     switch result {

@@ -81,6 +81,7 @@ extension RealtimeStore {
     ///   - caller: whose turn the checks of large ones wait for.
     ///   - context: makes the context of a registration's commit.
     ///   - check: makes the check of a registration's write; nil for an admin's. What is refused is removed too.
+    ///   - checkGeneration: that of the checks, see ``RealtimeCommit/checkGeneration``.
     ///   - completion: receives, for each registration, the failure if it wasn't written. One that failed as
     ///     unavailable is still registered.
     package func runDisconnects(
@@ -88,6 +89,7 @@ extension RealtimeStore {
         triggerLimits: TriggerLimits = .strict, caller: ReadCaller? = nil,
         context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext = { _ in OperationContext() },
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
+        checkGeneration: @escaping @Sendable () -> UInt64 = { 0 },
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     ) {
         inTurn(of: sequence) { [self] turn in
@@ -97,7 +99,7 @@ extension RealtimeStore {
                 case .success(let registrations):
                     DisconnectRun(
                         self, registrations, triggerLimits, caller, context: context, check: check,
-                        completion: completion
+                        checkGeneration: checkGeneration, completion: completion
                     ).next()
                 }
             }
@@ -151,6 +153,7 @@ private final class DisconnectRun: Sendable {
     private let caller: ReadCaller?
     private let context: @Sendable (RealtimeDisconnect) -> OperationContext
     private let check: @Sendable (RealtimeDisconnect) -> RealtimeCheck?
+    private let checkGeneration: @Sendable () -> UInt64
     private let completion: @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     /// The failures of those that were tried.
     private let done = Mutex<[RealtimeFailure?]>([])
@@ -159,6 +162,7 @@ private final class DisconnectRun: Sendable {
         _ store: RealtimeStore, _ registrations: [Registration], _ triggerLimits: TriggerLimits,
         _ caller: ReadCaller?, context: @escaping @Sendable (RealtimeDisconnect) -> OperationContext,
         check: @escaping @Sendable (RealtimeDisconnect) -> RealtimeCheck?,
+        checkGeneration: @escaping @Sendable () -> UInt64,
         completion: @escaping @Sendable (Result<[RealtimeFailure?], RealtimeFailure>) -> Void
     ) {
         self.store = store
@@ -167,6 +171,7 @@ private final class DisconnectRun: Sendable {
         self.caller = caller
         self.context = context
         self.check = check
+        self.checkGeneration = checkGeneration
         self.completion = completion
     }
 
@@ -177,6 +182,7 @@ private final class DisconnectRun: Sendable {
         let disconnect = registration.disconnect
         var request = RealtimeCommit([], in: registration.key.namespace)
         request.registration = registration.key
+        request.checkGeneration = checkGeneration
         request.triggerLimits = triggerLimits
         var invalid: RealtimeFailure?
         do throws(RealtimeError) {

@@ -73,6 +73,11 @@ struct RealtimeQueryTests {
         #expect(try matches(data, rest("limitToFirst=1&startAfter=a", isShallow: true)) == ["b"])
         #expect(try matches(data, rest("limitToFirst=1&startAfter=7", isShallow: true)) == ["10"])
         #expect(try matches(data, rest("startAfter=\"a\"", isShallow: true)) == ["b"])
+        // As JSON it would be several values.
+        let places = #"{"1,2,3":1,"1,2,4":2,"1,3":3}"#
+        #expect(try matches(places, rest("limitToFirst=1&startAfter=1,2,3", isShallow: true)) == ["1,2,4"])
+        #expect(try matches(places, rest("startAfter=1,2,4", isShallow: true)) == ["1,3"])
+        #expect(throws: RealtimeQueryError.invalidBound) { try rest("startAfter=", isShallow: true) }
     }
 
     @Test(

@@ -48,19 +48,15 @@ extension RealtimeQuery {
     private static func bound(
         _ text: String, of index: Index, isInclusive: Bool, isStart: Bool, isBareKey: Bool
     ) throws(RealtimeQueryError) -> Bound {
-        let elements: [JSONValue]
-        if let parsed = (try? JSONValue(parsing: Array("[\(text)]".utf8)))?.arrayValue {
-            elements = parsed
-        } else {
-            guard isBareKey else { throw .invalidBound }
-            elements = [.string(text)]
-        }
-        guard let value = elements.first, elements.count <= 2 else { throw .invalidBound }
         if isBareKey {
-            // A key of digits is JSON too.
-            let key = value.stringValue ?? text
+            guard !text.isEmpty else { throw .invalidBound }
+            // Only in quotes it is JSON: a key may be digits, and have commas.
+            let key = (try? JSONValue(parsing: Array(text.utf8)))?.stringValue ?? text
             return try bound(.string(key), key: nil, of: index, isInclusive: isInclusive, isStart: isStart)
         }
+        guard let elements = (try? JSONValue(parsing: Array("[\(text)]".utf8)))?.arrayValue,
+            let value = elements.first, elements.count <= 2
+        else { throw .invalidBound }
         var name: String?
         if elements.count == 2 {
             guard let key = elements[1].stringValue else { throw .boundNotKey }

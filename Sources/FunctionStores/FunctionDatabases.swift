@@ -4,6 +4,7 @@ package import DocumentModel
 package import RealtimeModel
 package import RealtimeStore
 import Sharing
+import StrictJSON
 package import WorkerProtocol
 
 /// The host's Realtime Databases as functions reach them, as admins.
@@ -76,8 +77,17 @@ package final class FunctionDatabases: DatabaseBackend {
         }
     }
 
-    /// The database that a request names.
-    func name(of request: DatabaseRequest) -> String { request.instance.isEmpty ? names.own : request.instance }
+    /// The database that a request names, in lowercase letters: so the port reads the names in clients' requests, which
+    /// would never reach one of another name.
+    ///
+    /// - Throws: `invalidArgument` for what can't be a name.
+    func name(of request: DatabaseRequest) throws(DocumentError) -> String {
+        guard !request.instance.isEmpty else { return names.own }
+        guard RealtimeLimits.isDatabaseName(request.instance) else {
+            throw .invalidArgument("\"\(request.instance.excerpt)\" isn't the name of a Realtime Database")
+        }
+        return request.instance.lowercased()
+    }
 
     // MARK: Reads
 
@@ -90,7 +100,7 @@ package final class FunctionDatabases: DatabaseBackend {
 
     func read(of request: DatabaseRequest) throws(DocumentError) -> Read {
         let (path, query) = try request.place()
-        return Read(name: name(of: request), path: path, query: query, wantsHash: request.wantsHash)
+        return Read(name: try name(of: request), path: path, query: query, wantsHash: request.wantsHash)
     }
 
     private func get(
@@ -193,7 +203,7 @@ package final class FunctionDatabases: DatabaseBackend {
     /// The commit of writes of one database.
     func commit(_ requests: [DatabaseRequest]) throws(DocumentError) -> RealtimeCommit {
         guard let first = requests.first else { throw .invalidArgument("a commit has no writes") }
-        let name = name(of: first)
+        let name = try name(of: first)
         var writes: [RealtimeWrite] = []
         for request in requests { writes.append(try request.write()) }
         var commit = RealtimeCommit(writes, in: name)

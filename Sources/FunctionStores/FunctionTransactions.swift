@@ -106,21 +106,27 @@ extension FunctionDatabases {
         do throws(DocumentError) {
             try changes.check()
             var names: [String] = []
-            for request in changes.expectations.map(\.read) + changes.writes {
-                let name = name(of: request)
-                if !names.contains(name) { names.append(name) }
+            var writes: [String: [DatabaseRequest]] = [:]
+            var expectations: [String: [RealtimeExpectation]] = [:]
+            func note(_ name: String) { if !names.contains(name) { names.append(name) } }
+            for expectation in changes.expectations {
+                let read = try read(of: expectation.read)
+                note(read.name)
+                expectations[read.name, default: []].append(
+                    RealtimeExpectation(
+                        read.path, matching: read.query, hash: expectation.hash, version: expectation.version))
+            }
+            for request in changes.writes {
+                let name = try name(of: request)
+                note(name)
+                writes[name, default: []].append(request)
             }
             var commits: [RealtimeCommit] = []
             for name in names {
-                let writes = changes.writes.filter { self.name(of: $0) == name }
-                var commit = writes.isEmpty ? RealtimeCommit([], in: name) : try commit(writes)
-                for expectation in changes.expectations where self.name(of: expectation.read) == name {
-                    let read = try read(of: expectation.read)
-                    commit.expectations.append(
-                        RealtimeExpectation(
-                            read.path, matching: read.query, hash: expectation.hash, version: expectation.version))
-                }
-                commits.append(commit)
+                var request = RealtimeCommit([], in: name)
+                if let writes = writes[name] { request = try commit(writes) }
+                request.expectations = expectations[name] ?? []
+                commits.append(request)
             }
             return commits
         } catch {

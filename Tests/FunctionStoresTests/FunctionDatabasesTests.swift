@@ -67,10 +67,37 @@ struct FunctionDatabasesTests {
             DatabaseRequest(.set, target: "a", value: Array("{".utf8)),
             DatabaseRequest(.update, target: "a", value: Array("1".utf8)), DatabaseRequest(.get, target: "#"),
             DatabaseRequest(.get, target: "a", query: Array("[]".utf8)), DatabaseRequest(.get, query: Array("{".utf8)),
+            DatabaseRequest(.get, instance: "https://demo.firebaseio.com"),
+            DatabaseRequest(.set, instance: "a/b", target: "a", value: Array("1".utf8)),
         ])
     func badRequestsAreRefused(request: DatabaseRequest) async throws {
         let error = await #expect(throws: DocumentError.self) { try await send(request) }
         #expect(error?.code == .invalidArgument)
+        await documents.shutdown()
+    }
+
+    /// As in clients' requests, which would never reach a database of another name.
+    @Test(.endsHangs) func capitalLettersInANameDontMatter() async throws {
+        let value = Array("1".utf8)
+        _ = try await send(DatabaseRequest(.set, instance: "Staff-1", target: "a", value: value))
+        guard case .value(let json, _, _) = try await send(DatabaseRequest(.get, instance: "staff-1")) else {
+            Issue.record("no value")
+            return
+        }
+        #expect(String(decoding: json, as: UTF8.self) == #"{"a":1}"#)
+        // In a transaction both are one database, whose changes are one commit.
+        let changes = DatabaseChanges(
+            writes: ["STAFF-1", "staff-1"].map { DatabaseRequest(.set, instance: $0, target: "b", value: value) })
+        guard case .committed = try await commit(changes, []) else {
+            Issue.record("not committed")
+            return
+        }
+        let refused = DatabaseChanges(writes: [DatabaseRequest(.set, instance: "a/b", target: "a", value: value)])
+        guard case .failed(let error) = try await commit(refused, []) else {
+            Issue.record("committed")
+            return
+        }
+        #expect(error.code == .invalidArgument)
         await documents.shutdown()
     }
 

@@ -11,8 +11,11 @@ struct FormerSessions: Service {
     let pause: Duration
 
     func run() async throws {
-        let isOver: Void? = try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
-        if isOver != nil { for session in sessions { await databases.end(session) } }
+        // The host's stop doesn't wait for all of them: there may be thousands, each with a sync of its own.
+        try? await cancelWhenGracefulShutdown {
+            try await Task.sleep(for: pause)
+            await databases.end(sessions)
+        }
         try? await gracefulShutdown()
     }
 }

@@ -547,6 +547,33 @@ import Testing
     }
 
     /// Neither the writer nor the disk has work for it, and it waits for no other value.
+    /// The host stops while the first one ends, and doesn't wait for the others.
+    @Test(.endsHangs) func formerSessionsThatAreLeftStayRegistered() async throws {
+        let host = try Host()
+        let sessions = ["s1", "s2"].map { RealtimeDisconnectSession(namespace: "shop", session: $0) }
+        for session in sessions {
+            let (database, target) = (try host.database(), try RealtimeTarget(session.session))
+            let write = RealtimeWrite.set(target, RealtimeWriteValue(RealtimeNode(1)))
+            let result = await withCheckedContinuation { continuation in
+                database.onDisconnect(
+                    .write(write), session: session.session, as: .admin, for: StoreServiceTests.client
+                ) { continuation.resume(returning: $0) }
+            }
+            try result.get()
+        }
+        let gate = try host.holdWriter()
+        let ending = Task { await host.service.end(sessions) }
+        ending.cancel()
+        gate.signal()
+        await ending.value
+        #expect(try await host.service.formerSessions().contains(sessions[1]))
+        #expect(try await host.read("s2") == "null")
+        await host.service.end(sessions)
+        #expect(try await host.service.formerSessions() == [])
+        #expect(try await host.read("s2") == "1")
+        await host.close()
+    }
+
     @Test(.endsHangs) func aLargeValueThatNoRuleAllowsIsNotStored() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

@@ -100,6 +100,15 @@ package final class StoreRealtimeService: RealtimeService {
         }
     }
 
+    /// Ends sessions one after the other, until the task is cancelled. What is left stays registered, and is done after the
+    /// host's next start.
+    package func end(_ sessions: [RealtimeDisconnectSession]) async {
+        for session in sessions {
+            guard !Task.isCancelled else { return }
+            await end(session)
+        }
+    }
+
     /// Serves further databases.
     package func add(_ names: [String]) { for name in names { _ = database(named: name) } }
 

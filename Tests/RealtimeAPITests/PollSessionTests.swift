@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -173,6 +174,75 @@ import TextFormats
                 #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":[1,2,3,4]}}}"#, #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#,
             ])
         _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A timer for each poll would stay for 20 seconds, and a second poll is answered at once.
+    @Test func pollsShareATimer() {
+        let eventLoop = CountingLoop()
+        let parts = RealtimeParts(
+            service: InMemoryService(),
+            credentials: RealtimeCredentials(isDevelopment: true) { $1(.failure(.invalidToken)) }, now: { 0 },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let loop = RealtimeLoop(eventLoop: eventLoop, parts: parts)
+        let connection = RealtimeConnection(
+            .init(database: "n", session: "S"), SlowDatabase(), .init(host: "h"), address: 1, loop: loop)
+        let session = PollSession(connection, callback: "1", password: "P", address: 1)
+        session.start { _ in }
+        // The first has the session's first messages.
+        _ = session.poll(password: "P", []) { _ in }
+        eventLoop.embedded.advanceTime(by: .milliseconds(1))
+        let answers = AnswerCount()
+        for _ in 1...100 {
+            _ = session.poll(password: "P", []) { _ in answers.count.add(1, ordering: .relaxed) }
+            eventLoop.embedded.advanceTime(by: .milliseconds(1))
+        }
+        #expect(answers.count.load(ordering: .relaxed) == 99)
+        #expect(eventLoop.timers.load(ordering: .relaxed) < 10)
+        // Each is held for as long as before.
+        eventLoop.embedded.advanceTime(by: .seconds(19))
+        #expect(answers.count.load(ordering: .relaxed) == 99)
+        eventLoop.embedded.advanceTime(by: .seconds(1))
+        #expect(answers.count.load(ordering: .relaxed) == 100)
+        _ = session.poll(password: "P", []) { _ in answers.count.add(1, ordering: .relaxed) }
+        eventLoop.embedded.advanceTime(by: .seconds(19))
+        #expect(answers.count.load(ordering: .relaxed) == 100)
+        eventLoop.embedded.advanceTime(by: .seconds(1))
+        #expect(answers.count.load(ordering: .relaxed) == 101)
+        connection.finish()
+        eventLoop.embedded.advanceTime(by: .minutes(10))
+    }
+}
+
+private final class AnswerCount: Sendable {
+    let count = Atomic(0)
+}
+
+/// Counts what is scheduled for later than a second from then.
+private final class CountingLoop: EventLoop {
+    let embedded = EmbeddedEventLoop()
+    let timers = Atomic(0)
+
+    var inEventLoop: Bool { embedded.inEventLoop }
+
+    var now: NIODeadline { embedded.now }
+
+    func execute(_ task: @escaping @Sendable () -> Void) { embedded.execute(task) }
+
+    @discardableResult func scheduleTask<T>(
+        deadline: NIODeadline, _ task: @escaping @Sendable () throws -> T
+    ) -> Scheduled<T> {
+        if deadline > now + .seconds(1) { timers.add(1, ordering: .relaxed) }
+        return embedded.scheduleTask(deadline: deadline, task)
+    }
+
+    @discardableResult func scheduleTask<T>(
+        in time: TimeAmount, _ task: @escaping @Sendable () throws -> T
+    ) -> Scheduled<T> {
+        scheduleTask(deadline: now + time, task)
+    }
+
+    func shutdownGracefully(queue: DispatchQueue, _ callback: @escaping @Sendable ((any Error)?) -> Void) {
+        embedded.shutdownGracefully(queue: queue, callback)
     }
 }
 

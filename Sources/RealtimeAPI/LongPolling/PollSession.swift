@@ -9,8 +9,12 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     let connection: RealtimeConnection
     private let password: String
     private var polling: LongPollConnection
-    private var answers: [LongPollConnection.PollID: @Sendable ([UInt8]) -> Void] = [:]
+    /// The polls that aren't answered.
+    private var polls: [LongPollConnection.PollID: Poll] = [:]
     private var lastPoll: LongPollConnection.PollID = 0
+    /// Answers the polls that are held for long enough. There is one for all of them: a client may poll very often, and a
+    /// timer for each poll would stay long after the poll's answer.
+    private var holdTimer: Scheduled<Void>?
     /// Ends the session if its client doesn't poll, and removes it once it has ended.
     private var silence: Scheduled<Void>?
     private var collected: [UInt8] = []
@@ -30,6 +34,12 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
 
     /// A number that stands for the client's address.
     let address: UInt64
+
+    private struct Poll {
+        var answer: @Sendable ([UInt8]) -> Void
+        /// Until when it is held.
+        var end: NIODeadline
+    }
 
     private var loop: RealtimeLoop { connection.loop }
     private var queue: ConnectionQueue { connection.queue }
@@ -67,21 +77,17 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
             lastPoll += 1
             let poll = lastPoll
             id.value = poll
-            answers[poll] = answer
+            polls[poll] = Poll(answer: answer, end: loop.eventLoop.now + loop.parts.port.hold)
             if !polling.isEnded { silence?.cancel() }
             perform(polling.poll(poll, segments))
             // What didn't fit the answers before may now be sent.
             if !isSwitched { connection.transportIsReady() }
-            let hold = loop.parts.port.hold
-            if polling.isPolled {
-                _ = loop.eventLoop.assumeIsolated().scheduleTask(in: hold) { [self] in perform(polling.holdEnded(poll))
-                }
-            }
+            watchPolls()
             waitForPoll()
         }
         return { [self] in
             queue.post { [self] in
-                guard let poll = id.value, answers.removeValue(forKey: poll) != nil else { return }
+                guard let poll = id.value, polls.removeValue(forKey: poll) != nil else { return }
                 polling.left(poll)
                 waitForPoll()
             }
@@ -103,6 +109,19 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
     func stop() {
         guard !isSwitched else { return }
         perform(polling.end() + [.end])
+    }
+
+    private func watchPolls() {
+        guard holdTimer == nil, let end = polls.values.map(\.end).min() else { return }
+        holdTimer = loop.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
+            holdTimer = nil
+            let now = loop.eventLoop.now
+            for poll in polls.filter({ $0.value.end <= now }).keys.sorted() {
+                perform(polling.holdEnded(poll))
+                polls[poll] = nil
+            }
+            watchPolls()
+        }
     }
 
     /// A session whose client doesn't poll any more ends.
@@ -146,7 +165,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
         for action in actions {
             switch action {
             case .answer(let poll, let script):
-                answers.removeValue(forKey: poll)?(script)
+                polls.removeValue(forKey: poll)?.answer(script)
                 waitForPoll()
             case .receive(let bytes): receive(RealtimeMessage(bytes), bytes.count)
             case .read(let text):

@@ -546,7 +546,6 @@ import Testing
         await host.close()
     }
 
-    /// Neither the writer nor the disk has work for it, and it waits for no other value.
     /// The host stops while the first one ends, and doesn't wait for the others.
     @Test(.endsHangs) func formerSessionsThatAreLeftStayRegistered() async throws {
         let host = try Host()
@@ -574,6 +573,7 @@ import Testing
         await host.close()
     }
 
+    /// Neither the writer nor the disk has work for it, and it waits for no other value.
     @Test(.endsHangs) func aLargeValueThatNoRuleAllowsIsNotStored() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

@@ -127,6 +127,31 @@ struct RetryTests {
         }
     }
 
+    /// Such as a server with the Admin SDK that is killed: none of its transactions has an owner to be released.
+    @Test func aRetryWhoseCallerHasLeftTakesNoTurn() async throws {
+        try await withStore { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let losers = [try await loser(test), try await loser(test), try await loser(test)]
+            let (turn, _) = try await again(test, losers[0])
+            let leaving = OperationContext(cancellation: OperationCancellation())
+            let gone = Mutex<Result<BeginAnswer, DocumentError>?>(nil)
+            let next = Mutex<Result<BeginAnswer, DocumentError>?>(nil)
+            test.store.begin(.readWrite(retrying: losers[1]), in: leaving) { begun in
+                gone.withLock { $0 = begun }
+            }
+            test.store.begin(.readWrite(retrying: losers[2]), in: OperationContext()) { begun in
+                next.withLock { $0 = begun }
+            }
+            leaving.cancellation?.cancel()
+            try await test.commit([write(9)], in: turn)
+            // The writer does this after the begins.
+            try await test.set("a/b", [:])
+            #expect(gone.withLock { $0 } == .failure(DocumentError.callerLeft))
+            let id = try #require(try next.withLock { try $0?.get() }).transaction.0
+            try await test.commit([write(10)], in: id)
+        }
+    }
+
     @Test func aTurnWhoseTransactionCouldNotBeginIsPassedOn() async throws {
         var configuration = TestStore.configuration
         configuration.maxTransactions = 2

@@ -81,6 +81,11 @@ final class TransactionTurns {
     private func begin(
         _ id: TransactionID, _ waiter: WriterTurns.Waiter, _ batch: CommitBatch, _ catalog: IndexCatalog
     ) throws {
+        // Its turn would hold up all behind it until its limit.
+        guard waiter.begin.isWanted else {
+            turns.leave(id)
+            return waiter.begin.fail(.callerLeft)
+        }
         do {
             try start(id, waiter, batch, catalog)
         } catch {

@@ -167,6 +167,8 @@ struct RetryBegin: CommitJob {
     let context: OperationContext
     let completion: DocumentStore.Completion<BeginAnswer>
 
+    var isWanted: Bool { !(context.cancellation?.isCancelled ?? false) }
+
     func run(in batch: CommitBatch) { store.writer.turns.begin(self, in: batch) }
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }

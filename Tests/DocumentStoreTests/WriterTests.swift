@@ -102,6 +102,50 @@ struct WriterTests {
         pipeline.jobs.close()
     }
 
+    /// Readers have no state of the open batch: what is read there would be that before the transaction ahead.
+    @Test(arguments: [true, false])
+    func aRetryThatReadsByItselfBeginsOnceReadersSeeWhatItWaitedFor(isOfClientLibrary: Bool) throws {
+        let (store, writer) = try make()
+        let path = try DocumentPath("hot/counter")
+        var context = OperationContext()
+        context.retriesCommitsOnly = isOfClientLibrary
+        let committed = Mutex<Int64?>(nil)
+        let note: DocumentStore.Completion<CommitAnswer> = { answer in
+            guard case .success(.committed(let result)) = answer else { return }
+            committed.withLock { $0 = result.commitTime.microseconds }
+        }
+        func commit(_ n: Int64, in transaction: TransactionID? = nil) -> WriteCommit {
+            let write = Write(path: path, operation: .set(["n": .integer(n)]))
+            return WriteCommit(
+                store: store, writes: [write], transaction: transaction, completing: nil, effects: [], context: context,
+                completion: note)
+        }
+        let opened = store.pipeline.openedVersion
+        let lost = try store.parts.transactions.withLock { table throws(DocumentError) in
+            let id = try table.begin(isReadOnly: false, context: context, at: clock.elapsed())
+            _ = try table.read(
+                id, owner: nil, ReadSet(documents: [path]), snapshot: opened, at: clock.elapsed())
+            return id
+        }
+        writer.runBatch([commit(1), commit(9, in: lost)])
+        if !isOfClientLibrary { context.answer = NoRoom() }
+        let seen = Mutex<Int64?>(nil)
+        let retry = RetryBegin(store: store, retried: lost, context: context) { [engine] answer in
+            guard case .success(.began) = answer else { return }
+            let version = try? engine.makeReadSession().read { try StoreVersion.read($0) }
+            seen.withLock { $0 = version }
+        }
+        writer.runBatch([commit(2), retry])
+        let version = try #require(committed.withLock { $0 })
+        #expect(version > opened)
+        #expect(seen.withLock { $0 } == version)
+    }
+
+    /// Has no place for what a transaction had read.
+    private final class NoRoom: AnswerBytes {
+        func take(_ bytes: Int) throws(DocumentError) { throw DocumentError(.resourceExhausted, "there is no room") }
+    }
+
     private struct Job: CommitJob {
         let body: @Sendable (CommitBatch) -> Void
 

@@ -123,8 +123,14 @@ final class TransactionTurns {
             guard reads.count > 0 else { return }
             table.prefetched(id, reads, version: batch.versions.applied)
         }
-        turns.started(id, waiter, until: waiter.deadline ?? time + parts.configuration.turnLimit)
-        waiter.begin.completion(.success(.began(id, prefetched: prefetched)))
+        let readsByItself = reads.count == 0 && waiter.reads.count > 0
+        turns.started(
+            id, waiter, until: waiter.deadline ?? time + parts.configuration.turnLimit, isAnswered: !readsByItself)
+        let answer = Result<BeginAnswer, DocumentError>.success(.began(id, prefetched: prefetched))
+        guard readsByItself else { return waiter.begin.completion(answer) }
+        // Until then, readers find the state before the transaction ahead, with which its commit would be aborted. The
+        // answer is valid whatever the outcome of the batch.
+        batch.whenDurable { [completion = waiter.begin.completion] _ in completion(answer) }
     }
 
     private static let prefetchLimits = QueryLimits(entries: 10_000, documents: 1000, time: .milliseconds(5))

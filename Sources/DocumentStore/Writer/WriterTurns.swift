@@ -99,9 +99,10 @@ struct WriterTurns {
         fresh.insert(read.transaction)
     }
 
-    mutating func started(_ id: TransactionID, _ waiter: Waiter, until deadline: Duration) {
+    /// - Parameter isAnswered: false if the answer waits for the end of the batch.
+    mutating func started(_ id: TransactionID, _ waiter: Waiter, until deadline: Duration, isAnswered: Bool) {
         turns[id] = Turn(owner: waiter.begin.context.owner, reads: waiter.reads, deadline: deadline)
-        fresh.insert(id)
+        if isAnswered { fresh.insert(id) }
     }
 
     mutating func leave(_ id: TransactionID) {

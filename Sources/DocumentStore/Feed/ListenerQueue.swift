@@ -106,8 +106,8 @@ extension ListenEvent {
     /// The approximate number of bytes that it holds.
     var size: Int {
         switch self {
-        case .initial(let documents, _): documents.reduce(128) { $0 + $1.heldBytes }
-        case .changes(let changes, _): changes.reduce(128) { $0 + $1.document.heldBytes }
+        case .initial(let documents, _): documents.reduce(128) { $0 + $1.weight }
+        case .changes(let changes, _): changes.reduce(128) { $0 + $1.document.weight }
         case .count: 128
         case .startOver(let reason): reason.utf8.count
         }
@@ -120,8 +120,4 @@ extension ListenChange {
         case .added(let document), .modified(let document), .removed(let document, _): document
         }
     }
-}
-
-extension Document {
-    var heldBytes: Int { 128 + path.string.utf8.count + DocumentLimits.size(of: fields) }
 }

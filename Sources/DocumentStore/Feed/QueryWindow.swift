@@ -6,7 +6,7 @@ struct QueryWindow {
     /// How many documents from the start of the order are kept: the offset plus the limit.
     let needed: Int
     private(set) var places: [QueryPlace] = []
-    /// The approximate size of the kept documents.
+    /// About what the kept documents take in memory.
     private(set) var bytes = 0
     /// Whether these are all documents of the result; otherwise there may be more after the last one.
     private var isComplete = false
@@ -28,7 +28,7 @@ struct QueryWindow {
     mutating func fill(_ documents: [Document]) {
         places = documents.map(query.place)
         isComplete = places.count < needed
-        bytes = documents.reduce(0) { $0 + $1.heldBytes }
+        bytes = documents.reduce(0) { $0 + $1.weight }
     }
 
     /// The documents in the query's result.
@@ -53,19 +53,19 @@ struct QueryWindow {
             if let place = query.resultPlace(of: change.before) {
                 let index = index(of: place)
                 if index < places.count, places[index].document.path == change.path {
-                    bytes -= places.remove(at: index).document.heldBytes
+                    bytes -= places.remove(at: index).document.weight
                     isChanged = true
                 }
             }
             guard let place = query.resultPlace(of: change.after) else { continue }
             if let boundary, query.compare(place, boundary) == .descending { continue }
             places.insert(place, at: index(of: place))
-            bytes += place.document.heldBytes
+            bytes += place.document.weight
             isChanged = true
         }
         guard isChanged else { return .unchanged }
         while places.count > needed {
-            bytes -= places.removeLast().document.heldBytes
+            bytes -= places.removeLast().document.weight
             isComplete = false
         }
         return places.count < needed && !isComplete ? .short : .changed

@@ -60,14 +60,14 @@ package struct StoreConfiguration: Sendable {
     /// Listeners in total and of one client; for functions only the total is limited.
     package var maxListeners = 20_000
     package var maxListenersPerClient = 2000
-    /// What a listener that isn't read may hold back, and what all listeners may hold back together.
+    /// What a listener that isn't read may hold back, and what all listeners may hold back together, in memory.
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024
     package var maxUnreadBytes = 256 * 1024 * 1024
     /// The size of what all listeners listen to, and those of one client; for functions only the total is limited.
     package var maxTargetBytes = 256 * 1024 * 1024
     package var maxTargetBytesPerClient = 32 * 1024 * 1024
-    /// The size of the windows of all listeners, and of those of one client; for functions only the total is limited.
+    /// The memory of the windows of all listeners, and of those of one client; for functions only the total is limited.
     package var maxWindowBytes = 256 * 1024 * 1024
     package var maxWindowBytesPerClient = 32 * 1024 * 1024
     /// How long per minute the listeners of one client, or one listener of a function, may keep the shared thread busy

@@ -112,7 +112,7 @@ struct ListenerBoundsTests {
         configuration.maxWindowBytes = 10_000
         configuration.maxWindowBytesPerClient = 5_000
         try await withStore(configuration: configuration) { test in
-            for n in 0..<6 { try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1800))]) }
+            for n in 0..<6 { try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1700))]) }
             func listen(_ limit: Int, _ owner: UInt64?) throws -> DocumentListener {
                 var query = Query(collectionID: "c")
                 query.limit = limit
@@ -138,6 +138,26 @@ struct ListenerBoundsTests {
             second.cancel()
             let fourth = try listen(2, nil)
             guard case .initial? = try? await event(fourth) else { throw DocumentError(.unknown, "") }
+        }
+    }
+
+    /// Nulls are stored as a byte each, and a client can write and listen to a million of them in one document.
+    @Test func smallValuesCountByTheMemoryThatTheyTake() async throws {
+        let memory = 10_000 * MemoryLayout<Value>.stride
+        var configuration = TestStore.configuration
+        configuration.maxWindowBytesPerClient = memory
+        try await withStore(configuration: configuration) { test in
+            try await test.set("c/d", ["a": .array(Array(repeating: .null, count: 10_000))])
+            let document = try #require(try await test.get("c/d"))
+            #expect(ListenEvent.initial([document], at: document.updateTime).size > memory)
+            let change = ListenChange.modified(document)
+            #expect(ListenEvent.changes([change], at: document.updateTime).size > memory)
+            var query = Query(collectionID: "c")
+            query.limit = 1
+            let client = OperationContext(owner: 1, policy: Everything())
+            let listener = try test.store.listen(to: .query(query), in: client)
+            let error = await refusal { _ = try await event(listener) }
+            #expect(error?.code == .resourceExhausted && error?.message.contains("a client listens to") == true)
         }
     }
 

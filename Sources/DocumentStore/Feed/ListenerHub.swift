@@ -181,7 +181,7 @@ final class ListenerHub: Sendable {
     func offer(_ commits: [[RecentChanges.Entry]], upTo version: Int64) {
         guard count > 0 else { return }
         let changes = commits.count == 1 ? commits[0] : Array(commits.joined())
-        let bytes = changes.reduce(0) { $0 + $1.bytes }
+        let bytes = changes.reduce(0) { $0 + $1.heldBytes }
         guard backlog.load(ordering: .relaxed) + bytes <= configuration.maxListenerBacklog else {
             if !isBehind.exchange(true, ordering: .sequentiallyConsistent) { _ = jobs.put(.behind) }
             return

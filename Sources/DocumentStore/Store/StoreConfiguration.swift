@@ -50,12 +50,12 @@ package struct StoreConfiguration: Sendable {
     /// How long, and how many, aborted transactions are remembered.
     package var ticketLifetime: Duration = .seconds(60)
     package var maxTickets = 10_000
-    /// The recent changes that are kept for validating transactions.
+    /// The recent changes that are kept for validating transactions, and the memory that they take.
     package var maxRecentChanges = 50_000
-    package var maxRecentBytes = 32 * 1024 * 1024
+    package var maxRecentBytes = 96 * 1024 * 1024
     /// What is beyond these bytes, and older than the time, is kept only while an open transaction has read a state that
     /// is older still. Who reads a state that is older than what is kept looks into the change log.
-    package var maxUnneededBytes = 4 * 1024 * 1024
+    package var maxUnneededBytes = 16 * 1024 * 1024
     package var recentTime: Duration = .seconds(1)
     /// Listeners in total and of one client; for functions only the total is limited.
     package var maxListeners = 20_000
@@ -76,7 +76,7 @@ package struct StoreConfiguration: Sendable {
     /// What finding out the effect of changes on one client's listeners, and deciding on it, may take of a minute: all
     /// listeners wait meanwhile.
     package var maxDeliveryTime: Duration = .seconds(5)
-    /// Bytes of changes that may wait for the listeners' thread; it reads further changes from the log.
+    /// The memory of the changes that may wait for the listeners' thread; it reads further changes from the log.
     package var maxListenerBacklog = 64 * 1024 * 1024
     /// Called with queries that read much more than they return, once an hour for each shape, on a thread of the store:
     /// it must not block.

@@ -10,6 +10,8 @@ struct RecentChanges: Sendable {
         var collection: CollectionPath
         var group: String
         var bytes: Int
+        /// About what it takes in memory, which for many small values is a multiple of what is stored.
+        var heldBytes: Int
 
         /// - Parameter storedBytes: the size of the document before and after the change, together.
         init(_ change: DocumentChange, version: Int64, storedBytes: Int) {
@@ -18,6 +20,7 @@ struct RecentChanges: Sendable {
             collection = change.path.parent
             group = collection.id
             bytes = storedBytes + 256
+            heldBytes = max(bytes, (change.before?.weight ?? 0) + (change.after?.weight ?? 0) + 256)
         }
     }
 
@@ -33,6 +36,7 @@ struct RecentChanges: Sendable {
     private var collections: [CollectionPath: IndexedQueue<Int>] = [:]
     private var groups: [String: IndexedQueue<Int>] = [:]
     private var last: [DocumentPath: Last] = [:]
+    /// About what all of them take in memory.
     private(set) var bytes = 0
     /// All changes after this version are here.
     private(set) var floor: Int64
@@ -51,7 +55,7 @@ struct RecentChanges: Sendable {
             collections[entry.collection, default: IndexedQueue()].append(position)
             groups[entry.group, default: IndexedQueue()].append(position)
             last[entry.change.path] = Last(version: entry.version, position: position)
-            bytes += entry.bytes
+            bytes += entry.heldBytes
             entries.append(entry)
         }
         trim()
@@ -125,7 +129,7 @@ struct RecentChanges: Sendable {
         var lost: Set<DocumentPath> = []
         while let position = entries.positions.last, let entry = entries[position], entry.version > version {
             _ = entries.popLast()
-            bytes -= entry.bytes
+            bytes -= entry.heldBytes
             lost.insert(entry.change.path)
             forget(&collections[entry.collection], fromEnd: true)
             forget(&groups[entry.group], fromEnd: true)
@@ -156,7 +160,7 @@ struct RecentChanges: Sendable {
         let position = entries.positions.lowerBound
         guard let entry = entries.popFirst() else { return }
         floor = entry.version
-        bytes -= entry.bytes
+        bytes -= entry.heldBytes
         if last[entry.change.path]?.position == position { last[entry.change.path] = nil }
         forget(&collections[entry.collection], fromEnd: false)
         forget(&groups[entry.group], fromEnd: false)

@@ -296,7 +296,7 @@ struct TransactionTable: Sendable {
 
     mutating func applied(_ entries: [RecentChanges.Entry]) {
         changes.append(entries)
-        addedBytes += entries.reduce(0) { $0 + $1.bytes }
+        addedBytes += entries.reduce(0) { $0 + $1.heldBytes }
         // Not for each change, since all open transactions are looked at.
         guard addedBytes > configuration.maxUnneededBytes / 8, changes.bytes > configuration.maxUnneededBytes else {
             return

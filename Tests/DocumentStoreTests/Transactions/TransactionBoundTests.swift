@@ -259,6 +259,22 @@ struct TransactionBoundTests {
         #expect(changes.floor == 12)
     }
 
+    /// Nulls are stored as a byte each, and a client can write a million of them.
+    @Test func smallValuesOfRecentChangesCountByTheMemoryThatTheyTake() throws {
+        let memory = 10_000 * MemoryLayout<Value>.stride
+        var changes = RecentChanges(floor: 0, maxCount: 100, maxBytes: 3 * memory)
+        for version in 1...9 as ClosedRange<Int64> {
+            let time = Timestamp(microseconds: version)
+            let document = Document(
+                path: try DocumentPath("a/d"), fields: ["n": .array(Array(repeating: .null, count: 10_000))],
+                createTime: time, updateTime: time)
+            let change = DocumentChange(path: document.path, before: nil, after: document)
+            changes.append([RecentChanges.Entry(change, version: version, storedBytes: 10_000)])
+        }
+        #expect(changes.floor == 7)
+        #expect(changes.bytes <= 3 * memory && changes.bytes > 2 * memory)
+    }
+
     /// Changes of the last second, or for which an open transaction is validated, stay although they are many. Those that
     /// have stayed are forgotten later, also if they were as many as may be.
     @Test(arguments: [50_000, 100]) func changesThatNoTransactionNeedsAreForgotten(maxChanges: Int) throws {

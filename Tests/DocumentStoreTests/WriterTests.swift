@@ -47,6 +47,24 @@ struct WriterTests {
         #expect(!store.pipeline.reads.short.isEmpty)
     }
 
+    /// A function's transaction may read thousands of documents, one of which is hot.
+    @Test(arguments: [10, 11]) func turnsOnManyDocumentsAreReadByReaders(count: Int) throws {
+        let (store, writer) = try make()
+        let paths = try (0..<count).map { try DocumentPath("hot/d\($0)") }
+        let context = OperationContext()
+        let id = try store.parts.transactions.withLock { table throws(DocumentError) in
+            try table.begin(isReadOnly: false, context: context, at: clock.elapsed())
+        }
+        let answers = Atomic<Int>(0)
+        let get = GetRead(store: store, paths: paths, consistency: .transaction(id), context: context) { _ in
+            answers.add(1, ordering: .relaxed)
+        }
+        writer.runBatch([TurnRead(read: get, transaction: id, hot: [paths[0]])])
+        #expect(answers.load(ordering: .relaxed) == (count == 10 ? 1 : 0))
+        #expect(store.pipeline.reads.short.isEmpty == (count == 10))
+        #expect(store.writer.isAwaited(id))
+    }
+
     @Test(arguments: [true, false])
     func jobsThatComeMeanwhileShareTheSyncForAWhile(isWithinLimit: Bool) throws {
         var commits = CommitConfiguration()

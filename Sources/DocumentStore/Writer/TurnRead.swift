@@ -1,24 +1,35 @@
 import CommitPipeline
 import DocumentModel
 
-/// A transaction's read of hot documents. The writer does it when it is the transaction's turn on them, in the newest state.
+/// A transaction's read of hot documents. It is done when it is the transaction's turn on them, in the newest state: by the
+/// writer if it is short.
 struct TurnRead: CommitJob {
     let read: GetRead
     let transaction: TransactionID
     /// Those of the documents for which it waits.
     let hot: Set<DocumentPath>
 
+    /// The documents that the writer reads at once at most: all commits wait meanwhile.
+    private static let maxDocuments = 10
+
+    /// Whether it is answered in the open batch.
+    var isShort: Bool { read.paths.count <= Self.maxDocuments }
+
     func run(in batch: CommitBatch) { read.store.writer.turns.wait(self) }
 
     func fail(_ error: DocumentError) { read.fail(error) }
 
-    /// Reads, and answers.
+    /// Reads, and answers; a reader does it once the batch is durable if there is much to read.
     ///
     /// - Returns: whether the transaction, or its retry, can use its turn.
     func perform(in batch: CommitBatch, _ catalog: IndexCatalog) -> Bool {
         guard read.isWanted else {
             read.fail(.callerLeft)
             return false
+        }
+        guard isShort else {
+            LaterRead(read: read).run(in: batch)
+            return true
         }
         do {
             read.complete(.success(try answer(in: batch, catalog)))

@@ -96,7 +96,7 @@ struct WriterTurns {
     mutating func started(_ read: TurnRead, until deadline: Duration) {
         turns[read.transaction] = Turn(
             owner: read.read.context.owner, reads: ReadSet(documents: read.hot), deadline: deadline)
-        fresh.insert(read.transaction)
+        if read.isShort { fresh.insert(read.transaction) }
     }
 
     /// - Parameter isAnswered: false if the answer waits for the end of the batch.

@@ -2,6 +2,7 @@ import CommitPipeline
 import DocumentModel
 @testable import DocumentStore
 import Foundation
+import StorageEngine
 import StoreTestSupport
 import Synchronization
 import TestSupport
@@ -131,6 +132,25 @@ import Testing
                 #expect(document.updateTime == result.commitTime)
                 #expect(result.writeResults.map(\.transformResults) == [[.integer(isChanged ? 3 : 2)]])
             }
+        }
+    }
+
+    /// Nulls are stored as a byte each. What would take too much memory while it waits, the writer computes again.
+    @Test(arguments: [true, false]) func whatWaitsForTheWriterCountsByItsMemory(isReadAgain: Bool) async throws {
+        let memory = 10_000 * MemoryLayout<Value>.stride
+        let engine = CountingEngine(MemoryEngine(), limit: .max)
+        var configuration = TestStore.configuration
+        configuration.maxHeldBytes = isReadAgain ? memory / 2 : memory * 2
+        try await withStore(engine: engine, configuration: configuration) { test in
+            try await test.set("c/flag", ["open": .boolean(true)])
+            try await test.set("c/a", ["a": .array(Array(repeating: .null, count: 10_000))])
+            _ = engine.takeLargestWriteBytes()
+            let change = Write(
+                path: try DocumentPath("c/a"),
+                operation: .update(["other": .integer(5)], mask: [FieldPath(segments: ["other"])]))
+            try await test.commit([change], context: OperationContext(owner: 7, policy: FlagPolicy()))
+            let bytes = engine.takeLargestWriteBytes()
+            #expect((bytes >= 10_000) == isReadAgain)
         }
     }
 

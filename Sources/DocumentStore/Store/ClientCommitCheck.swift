@@ -164,9 +164,13 @@ extension CommitDecision {
         _ parts: DocumentParts
     ) {
         var computed: ComputedCommit?
-        if isSmall, let held = HeldBytes(documents.bytes, of: parts) {
-            computed = ComputedCommit(outcome, documents)
-            computed?.held = held
+        if isSmall {
+            // Many small values take a multiple of what is stored. What is written is the request's.
+            let bytes = outcome.changes.reduce(documents.bytes) { $0 + ($1.before?.weight ?? 0) }
+            if let held = HeldBytes(bytes, of: parts) {
+                computed = ComputedCommit(outcome, documents)
+                computed?.held = held
+            }
         }
         self.init(version: version, time: time, reads: Set(documents.stored.keys), computed: computed)
     }

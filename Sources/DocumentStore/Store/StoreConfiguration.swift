@@ -39,9 +39,9 @@ package struct StoreConfiguration: Sendable {
     package var maxClientRepeatedBytes = 1024 * 1024
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
-    /// The bytes of documents that clients' decided commits may hold while they wait for the writer, of about three times
-    /// as much memory. What is beyond is computed again by the writer.
-    package var maxHeldBytes = 32 * 1024 * 1024
+    /// The memory of the documents that clients' decided commits may replace while they wait for the writer. What is beyond
+    /// is computed again by the writer.
+    package var maxHeldBytes = 64 * 1024 * 1024
     /// How long a transaction keeps its turn, and how long a read waits for one.
     package var turnLimit: Duration = .seconds(2)
     /// How long a document stays hot after a conflict: until then, functions' transactions wait for their turn before they

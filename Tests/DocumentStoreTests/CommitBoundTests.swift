@@ -11,6 +11,10 @@ import Testing
 struct CommitBoundTests {
     private static let fields: [String: Value] = ["s": .string(String(repeating: "x", count: 500))]
 
+    /// 10 KB as it is stored.
+    private static let nulls: [String: Value] = ["a": .array(Array(repeating: .null, count: 10_000))]
+    private static let memory = 10_000 * MemoryLayout<Value>.stride
+
     private func makeStore(maxCommitReadBytes bytes: Int) throws -> TestStore {
         var configuration = TestStore.configuration
         configuration.maxCommitReadBytes = bytes
@@ -31,6 +35,32 @@ struct CommitBoundTests {
             try await test.commit(
                 Array(writes(.delete).prefix(1)), context: OperationContext(policy: RereadingPolicy()))
             #expect(try await test.query(Query(collectionID: "c")).count == 4)
+        }
+    }
+
+    /// Nulls are stored as a byte each. A commit that only names such documents reads all of them.
+    @Test func aCommitThatReplacesTooMuchMemoryIsRefused() async throws {
+        try await withStore(makeStore(maxCommitReadBytes: Self.memory / 4 * 3)) { test in
+            for write in try writes(.set(Self.nulls)) { try await test.commit([write]) }
+            for context in [OperationContext(), OperationContext(owner: 1, policy: RereadingPolicy())] {
+                let error = await refusal { try await test.commit(writes(.delete), context: context) }
+                #expect(error?.code == .invalidArgument)
+                #expect(error?.message.contains("in memory") == true)
+            }
+            try await test.commit(Array(writes(.delete).prefix(1)))
+        }
+    }
+
+    @Test(arguments: [true, false]) func aBatchIsFullByTheMemoryOfItsChanges(isClient: Bool) async throws {
+        var commits = CommitConfiguration()
+        commits.maxBatchBytes = Self.memory / 2 * 3
+        try await withStore(commits: commits) { test in
+            let context = isClient ? OperationContext(owner: 1, policy: RereadingPolicy()) : OperationContext()
+            let results = try await test.store.batchWrite(try writes(.set(Self.nulls)), in: context)
+            let codes = results.map { result -> StatusCode? in
+                if case .failure(let error) = result { error.code } else { nil }
+            }
+            #expect(codes == [nil, nil, .unavailable, .unavailable, .unavailable])
         }
     }
 

@@ -12,7 +12,8 @@ package struct CommitConfiguration: Sendable {
     package var maxCallerReads = 10_000
     /// Jobs that may wait for the threads of one kind.
     package var maxWaiting = 100_000
-    /// The stored bytes, before and after, at which a batch is full: waiting jobs go to the next batch.
+    /// The bytes of what is changed, before and after, at which a batch is full: waiting jobs go to the next batch. For
+    /// documents these are what they take in memory.
     package var maxBatchBytes = 64 * 1024 * 1024
     /// How far back the store can be read, in time and in bytes of the change log. While older states are being read,
     /// the log may grow to twice the bytes.

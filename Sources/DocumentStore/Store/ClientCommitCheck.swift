@@ -120,7 +120,7 @@ struct ClientBatchCheck: DocumentRead {
                 }.outcome
                 for change in outcome.changes {
                     after[change.path] = .some(change.after)
-                    bytes += change.storedBytes
+                    bytes += change.weight
                 }
                 cost += CommitCost(outcome.changes, view.catalog).total + write.maskPaths
                 heldBytes += documents.bytes
@@ -217,8 +217,6 @@ extension DocumentError {
 }
 
 extension DocumentChange {
-    /// About the bytes that its documents are stored in, before and after.
-    fileprivate var storedBytes: Int {
-        [before, after].reduce(0) { $0 + ($1.map { DocumentLimits.size(of: $0.fields) } ?? 0) }
-    }
+    /// About what its documents take in memory, before and after.
+    fileprivate var weight: Int { (before?.weight ?? 0) + (after?.weight ?? 0) }
 }

@@ -37,7 +37,8 @@ package struct StoreConfiguration: Sendable {
     /// again, and the elements of an array that a write transforms again, each 8 at least.
     package var maxRepeatedBytes = 64 * 1024 * 1024
     package var maxClientRepeatedBytes = 1024 * 1024
-    /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
+    /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it. In memory
+    /// they may take twice as much.
     package var maxCommitReadBytes = 64 * 1024 * 1024
     /// The memory of the documents that clients' decided commits may replace while they wait for the writer. What is beyond
     /// is computed again by the writer.

@@ -41,7 +41,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     /// Records the changes of a commit.
     func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
-        batch.add(bytes: applied.reduce(0) { $0 + $1.bytes })
+        batch.add(bytes: applied.reduce(0) { $0 + $1.heldBytes })
         parts.transactions.withLock { $0.applied(applied) }
         parts.cache.willChange(applied.lazy.map(\.change.path))
         changes.append(applied)

@@ -8,10 +8,13 @@ final class StoredDocuments {
     private let meter: QueryMeter?
     /// The total size of those that were read.
     private(set) var bytes = 0
+    /// About what they take in memory: many small values take a multiple of what is stored.
+    private var weight = 0
     private(set) var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
     /// - Parameters:
-    ///   - maxBytes: the limit on their total size, because all are held until the commit is stored.
+    ///   - maxBytes: the limit on their total size, because all are held until the commit is stored. In memory they may
+    ///     take twice as much.
     ///   - meter: counts the reads; nil for those of the writer.
     init(_ storage: any StorageReader, maxBytes: Int, meter: QueryMeter? = nil) {
         self.storage = storage
@@ -23,9 +26,14 @@ final class StoredDocuments {
         let key = DocumentKeys.key(of: path)
         let found = try storage.get(.documents, key)
         if let found { try meter?.readDocument(found.count) } else { try meter?.readEntries() }
-        if stored.updateValue((key, found), forKey: path) == nil { bytes += found?.count ?? 0 }
+        let isNew = stored.updateValue((key, found), forKey: path) == nil
+        if isNew { bytes += found?.count ?? 0 }
         guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
-        return try found.map { try StoredDocument.decode($0, path: path) }
+        guard let found else { return nil }
+        let document = try StoredDocument.decode(found, path: path)
+        if isNew { weight += document.weight }
+        guard weight / 2 <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
+        return document
     }
 }
 
@@ -34,6 +42,6 @@ extension DocumentError {
     static func readsTooMuch(_ limit: Int) -> DocumentError {
         .invalidArgument(
             "the documents that a commit changes, and those that rules read for it, have more than \(limit) bytes "
-                + "before it, the limit; commit fewer at a time")
+                + "before it, or take more than twice as many in memory, the limit; commit fewer at a time")
     }
 }

@@ -39,6 +39,9 @@ extension Value {
     private static let field = MemoryLayout<(String, Value)>.stride * 3 / 2
     private static let element = MemoryLayout<Value>.stride
 
+    /// About how many bytes the value takes in the host's memory or as JSON, with its place in a list.
+    package var weight: Int { Self.element + contents }
+
     /// What it takes besides its place in a list or map.
     fileprivate var contents: Int {
         switch self {

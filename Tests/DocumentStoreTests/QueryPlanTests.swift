@@ -265,6 +265,21 @@ struct QueryPlanTests {
         }
     }
 
+    /// Nulls are stored as a byte each, and what documents are ordered by is held while they are sorted.
+    @Test func valuesThatAreSortedCountByTheMemoryThatTheyTake() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxReadBytes = 10_000 * MemoryLayout<Value>.stride * 2
+        try await withStore(.memory, configuration: configuration) { test in
+            let nulls = Value.array(Array(repeating: .null, count: 10_000))
+            for n in 0..<6 { try await test.set("c/d\(n)", ["nulls": nulls]) }
+            var names = query(by: [order("nulls")])
+            names.projection = [.documentID]
+            let error = await refusal { _ = try await test.query(names) }
+            #expect(error?.code == .resourceExhausted)
+            #expect(error?.message.contains("names and values") == true)
+        }
+    }
+
     @Test func aPlanAloneReadsNothing() async throws {
         try await withStore(filled()) { test in
             let (explanation, results, _) = try await test.explain(query(equal("owner", .integer(1))), analyze: false)

@@ -70,10 +70,8 @@ struct PlaceSorter {
 }
 
 extension QueryPlace {
-    /// The size that remains when the document's fields are released.
-    fileprivate var keyBytes: Int {
-        values.reduce(document.path.string.utf8.count) { $0 + DocumentLimits.size(of: $1) }
-    }
+    /// The memory that remains when the document's fields are released.
+    fileprivate var keyBytes: Int { values.reduce(document.path.string.utf8.count) { $0 + $1.weight } }
 }
 
 /// Sorted places, returned one by one.

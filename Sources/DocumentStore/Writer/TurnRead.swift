@@ -1,8 +1,8 @@
 import CommitPipeline
 import DocumentModel
 
-/// A transaction's read of hot documents. It is done when it is the transaction's turn on them, in the newest state: by the
-/// writer if it is short.
+/// A transaction's read of hot documents. It is done when it is the transaction's turn on them, in the newest state: by
+/// the writer if it is short.
 struct TurnRead: CommitJob {
     let read: GetRead
     let transaction: TransactionID

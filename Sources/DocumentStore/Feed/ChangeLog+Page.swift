@@ -36,7 +36,7 @@ extension ChangeLog {
     /// The differences between two versions: one change for each document that changed.
     ///
     /// - Parameter covers: selects documents by their keys.
-    /// - Returns: nil if the changes have more bytes than allowed.
+    /// - Returns: nil if the changes have more bytes than allowed, as they are stored or in memory.
     static func difference(
         after version: Int64, upTo last: Int64, atMostBytes limit: Int, in storage: any StorageReader,
         _ meter: QueryMeter, covers: (ArraySlice<UInt8>) -> Bool
@@ -50,8 +50,14 @@ extension ChangeLog {
             guard let value = try storage.get(.changes, key.bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }
-            bytes += key.size
-            if bytes <= limit { changes.append(try change(key, value)) }
+            var size = key.size
+            if bytes + size <= limit {
+                let found = try change(key, value)
+                // Many small values take a multiple of what is stored.
+                size = max(size, found.weight)
+                if bytes + size <= limit { changes.append(found) }
+            }
+            bytes += size
             return bytes <= limit
         }
         return bytes <= limit ? DocumentChange.folded(changes) : nil

@@ -215,8 +215,3 @@ extension DocumentError {
     /// Whether a check failed or was cancelled, rather than the commit.
     fileprivate var isOfCheckItself: Bool { code == .cancelled || code == .unavailable }
 }
-
-extension DocumentChange {
-    /// About what its documents take in memory, before and after.
-    fileprivate var weight: Int { (before?.weight ?? 0) + (after?.weight ?? 0) }
-}

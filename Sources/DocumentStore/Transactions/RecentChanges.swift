@@ -20,7 +20,7 @@ struct RecentChanges: Sendable {
             collection = change.path.parent
             group = collection.id
             bytes = storedBytes + 256
-            heldBytes = max(bytes, (change.before?.weight ?? 0) + (change.after?.weight ?? 0) + 256)
+            heldBytes = max(bytes, change.weight + 256)
         }
     }
 

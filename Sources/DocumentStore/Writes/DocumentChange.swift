@@ -11,4 +11,7 @@ package struct DocumentChange: Hashable, Sendable {
         self.before = before
         self.after = after
     }
+
+    /// About what its documents take in memory, before and after.
+    var weight: Int { (before?.weight ?? 0) + (after?.weight ?? 0) }
 }

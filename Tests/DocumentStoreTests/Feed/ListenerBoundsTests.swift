@@ -453,6 +453,25 @@ struct ListenerBoundsTests {
         }
     }
 
+    /// Nulls are stored as a byte each.
+    @Test func whatWasChangedMeanwhileCountsByTheMemoryThatItTakes() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxReadBytes = 10_000 * MemoryLayout<Value>.stride * 2
+        try await withStore(configuration: configuration) { test in
+            let early = try await test.set("a/b", [:]).commitTime
+            let nulls = Value.array(Array(repeating: .null, count: 10_000))
+            for (number, isTooMuch) in [(1, false), (6, true)] {
+                for n in 0..<number { try await test.set("c/d\(n)", ["nulls": nulls]) }
+                let late = try test.store.listen(to: .query(Query(collectionID: "c")), from: early)
+                switch try await late.next() {
+                case .changes?: #expect(!isTooMuch)
+                case .startOver?: #expect(isTooMuch)
+                case let other: throw DocumentError(.unknown, "\(other as Any)")
+                }
+            }
+        }
+    }
+
     /// As many listeners as a client may have, on documents with costly rules.
     @Test func aClientWhoseListenersKeepTheThreadStartsOver() async throws {
         struct Slow: AccessPolicy {

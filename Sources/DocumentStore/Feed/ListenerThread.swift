@@ -255,6 +255,8 @@ final class ListenerThread: @unchecked Sendable {
                     }
                 }
                 deliver(changes, upTo: page.position.microseconds)
+                // There may be many pages, and what waits for one member is bounded.
+                hub.signalGroups()
             }
         } catch {
             for id in Array(cores.keys) { end(id, after: error) }

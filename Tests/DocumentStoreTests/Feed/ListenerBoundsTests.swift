@@ -351,6 +351,37 @@ struct ListenerBoundsTests {
         }
     }
 
+    /// A client's stream takes what has come while the thread still reads the log.
+    @Test func groupsAreSignalledAfterEachPageThatIsCaughtUp() async throws {
+        let engine = MemoryEngine()
+        try await withStore(engine: engine) { test in
+            try await test.set("c/d", [:])
+            let store = try DocumentStore(engine: engine, now: test.clock.timestamp)
+            let session = SnapshotSession(try engine.makeReadSession())
+            let taken = Mutex<[Timestamp]>([])
+            let group = Mutex<ListenerGroup?>(nil)
+            let listening = ListenerGroup(store) {
+                guard let batch = group.withLock({ $0 })?.take() else { return }
+                taken.withLock { $0.append(batch.time) }
+            }
+            group.withLock { $0 = listening }
+            try listening.listen(to: .query(Query(collectionID: "c")), as: 1, in: OperationContext())
+            guard let (first, _) = store.pipeline.reads.short.takeFirst() else { throw DocumentError(.unknown, "") }
+            try session.read { first.run(on: $0) }
+            // Two pages.
+            let text = Value.string(String(repeating: "x", count: 1_000_000))
+            var last = Timestamp(microseconds: 0)
+            for n in 0..<8 { last = try await test.set("c/e\(n)", ["s": text]).commitTime }
+            #expect(store.listeners.jobs.put(.behind))
+            store.listeners.jobs.close()
+            ListenerThread(store.parts, session).run()
+            let times = taken.withLock { $0 }
+            #expect(times.count == 2)
+            #expect(times.last == last)
+            group.withLock { $0 = nil }
+        }
+    }
+
     /// Each look at the clock takes 10 ms, so that finding an event out does. The thread of a store that isn't started
     /// delivers what it is given.
     @Test(arguments: [(1, 3, false), (1, 4, true), (2, 5, false), (2, 6, true)])

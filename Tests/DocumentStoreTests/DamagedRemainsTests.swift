@@ -44,6 +44,22 @@ struct DamagedRemainsTests {
         }
     }
 
+    /// What deletes recursively goes on with the documents behind one.
+    @Test func damagedDocumentsAreListedWithTheOthers() async throws {
+        let engine = UnreadRows()
+        try await withStore(engine: engine) { test in
+            var time = Timestamp(microseconds: 0)
+            for path in ["a/x", "b/y", "b/z"] { time = try await test.set(path, [:]).commitTime }
+            let damaged = try ["a/x", "b/y"].map { DocumentKeys.key(of: try DocumentPath($0)) }
+            engine.errors.withLock {
+                for key in damaged { $0[key] = StorageError(.damaged, "the page can't be read") }
+            }
+            let paths = try await test.store.descendants(Descendants(parent: nil, limit: 10))
+            #expect(paths.map(\.string) == ["a/x", "b/y", "b/z"])
+            #expect(try await test.ids(.collections(below: nil), at: time) == ["a", "b"])
+        }
+    }
+
     /// Its attempt may be over, and others' commits share the batch.
     @Test func aDeliveryThatCannotBeReadForTheMomentFailsNoBatch() async throws {
         let engine = UnreadRows()

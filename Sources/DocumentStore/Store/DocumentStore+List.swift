@@ -15,9 +15,10 @@ extension DocumentStore {
             let lower = page.after.map { DocumentKeys.key(of: $0) + [0] } ?? prefix
             var paths: [DocumentPath] = []
             guard page.limit > 0 else { return paths }
-            try view.storage.scan(
+            // Documents that are damaged are listed, too: those behind one couldn't be found otherwise.
+            try view.storage.scanKeys(
                 .documents, KeyRange(lower: lower, upper: KeyBytes.successor(ofPrefix: prefix)), reverse: false
-            ) { key, _ in
+            ) { key in
                 paths.append(try DocumentKeys.checkedPath(of: key))
                 return paths.count < page.limit
             }

@@ -78,7 +78,7 @@ private struct IDListing {
         let upper = KeyBytes.successor(ofPrefix: prefix)
         while segments.count < limit {
             var found: [UInt8]?
-            try view.storage.scan(.documents, KeyRange(lower: lower, upper: upper), reverse: false) { key, _ in
+            try view.storage.scanKeys(.documents, KeyRange(lower: lower, upper: upper), reverse: false) { key in
                 found = segment(of: key)
                 return false
             }

@@ -27,8 +27,8 @@ struct DatabasePort {
     func start(secure: @escaping @Sendable (any Channel) throws -> Void) async throws -> RealtimePort {
         let listen = configuration.listen
         let shares = ConnectionShares(
-            configuration.limits.connections, proxies: configuration.trustedProxies, refusals: parts.serving.refusals,
-            port: "database")
+            configuration.limits.connections, of: parts.serving.connections, proxies: configuration.trustedProxies,
+            refusals: parts.serving.refusals, port: "database")
         do {
             let port = try await RealtimePort.start(
                 realtimeParts, group: parts.serving.group, host: listen.host, port: listen.database,

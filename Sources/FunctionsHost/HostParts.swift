@@ -188,7 +188,8 @@ package struct HostParts: Sendable {
                 recordCalls: console.map { CallLog(console: $0, archive: archive?.writer).recorder },
                 recordsAllCalls: configuration.logs.calls),
             tokens: tokens,
-            limits: configuration.limits, consumedTokens: consumedTokens, logger: logger)
+            limits: configuration.limits, connections: ProcessLimits.connections, consumedTokens: consumedTokens,
+            logger: logger)
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
             logger: logger, databaseRules: { databases.serve($0?.ruleset) })

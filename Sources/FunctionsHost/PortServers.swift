@@ -42,8 +42,8 @@ struct PortServers {
             additionalChannelHandlers: [PortHandler.Installer(rules)]
                 + (connections.map { [$0.makeHandler()] } ?? []))
         let shares = ConnectionShares(
-            configuration.limits.connections, proxies: configuration.trustedProxies, refusals: parts.serving.refusals,
-            port: name)
+            configuration.limits.connections, of: parts.serving.connections, proxies: configuration.trustedProxies,
+            refusals: parts.serving.refusals, port: name)
         let application = Application(
             responder: responder,
             server: HTTPServerBuilder { [tls] responder in

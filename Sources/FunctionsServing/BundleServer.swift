@@ -82,8 +82,8 @@ package final class BundleServer: Sendable {
                             + "the bundle under functions-host")),
                 limits: limits,
                 recordCalls: calls.recorder, recordsAllCalls: logsAllCalls),
-            tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,
-            logger: logger)
+            tokens: environment.tokenSources(of: project, logger: logger), limits: limits,
+            connections: ProcessLimits.connections, adoptsOrphans: true, logger: logger)
         self.parts = parts
         let secrets = bundle.manifest.params.filter { $0.type == .secret }.map(\.name)
         // Also those that no function which is served may read: they are in this process's environment.

@@ -1,6 +1,7 @@
 package import FunctionManifest
 package import TokenVerification
-import WorkerProtocol
+package import Sharing
+package import WorkerProtocol
 package import Workers
 package import Logging
 package import NIOCore
@@ -22,20 +23,24 @@ package struct ServingParts: Sendable {
     package let memory: PortMemory
     /// Logs what the ports refuse.
     package let refusals: RefusalLogger
+    /// The connections of all ports.
+    package let connections: FairShares<IPAddress>
     private let limits: HostLimits
     private let consumedTokens: any TokenConsumption
 
     /// - Parameters:
+    ///   - connections: how many the process may have on all ports.
     ///   - consumedTokens: records the App Check tokens that functions consume.
     ///   - adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
     package init(
-        _ services: InvocationServices, tokens: TokenSources, limits: HostLimits,
+        _ services: InvocationServices, tokens: TokenSources, limits: HostLimits, connections: Int,
         consumedTokens: any TokenConsumption = ConsumedTokens(), adoptsOrphans: Bool = false, logger: Logger
     ) {
         self.limits = limits
         self.consumedTokens = consumedTokens
         memory = PortMemory(bodies: limits.allBodies, answers: limits.allAnswers)
         refusals = RefusalLogger(logger)
+        self.connections = FairShares(total: connections)
         invocationServices = services
         verifiers = TokenVerifiers(tokens)
         keyCaches = tokens.keyCaches
@@ -86,7 +91,8 @@ package struct ServingParts: Sendable {
         secure: @escaping @Sendable (any Channel) throws -> Void = { _ in }, logger: Logger
     ) async throws -> Gateway {
         let gatewayLimits = GatewayLimits(requestBody: limits.requestBody, times: limits.portTimes)
-        let shares = ConnectionShares(limits.connections, proxies: proxies, refusals: refusals, port: "functions")
+        let shares = ConnectionShares(
+            limits.connections, of: connections, proxies: proxies, refusals: refusals, port: "functions")
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,

@@ -16,19 +16,30 @@ package enum ProcessLimits {
         for descriptor: Int32 in [0, 1, 2] where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
     }
 
-    /// Raises the limit of open files to the maximum that the system allows, so that it bounds neither connections nor
-    /// workers.
+    /// Raises the limit of open files to the maximum that the system allows, so that it bounds connections and
+    /// workers as little as possible.
     package static func raiseOpenFiles() {
         var limit = rlimit()
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return }
+        guard getrlimit(openFiles, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(resource, &limit)
+        _ = setrlimit(openFiles, &limit)
     }
+
+    /// How many connections the process may accept. The system lets it have so many files, of which some are left for the
+    /// store, for workers and for what the host connects to: clients could take them all otherwise, and nothing would work
+    /// until they left. Call once the limit is raised.
+    package static var connections: Int {
+        var limit = rlimit()
+        return getrlimit(openFiles, &limit) == 0 ? connections(ofFiles: Int(clamping: limit.rlim_cur)) : .max
+    }
+
+    package static func connections(ofFiles files: Int) -> Int { max(1, files - min(max(files / 4, 128), 4096)) }
+
+    #if canImport(Glibc)
+        private static var openFiles: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
+    #else
+        private static var openFiles: Int32 { RLIMIT_NOFILE }
+    #endif
 
     /// Lets the allocator return freed memory to the system sooner. Call at the start.
     package static func returnFreedMemory() { functions_return_freed_memory() }

@@ -19,6 +19,11 @@
             #expect(turn == 100_000)
         }
 
+        @Test(arguments: [(64, 1), (256, 128), (1024, 768), (20_000, 15_904), (1 << 20, 1_044_480)])
+        func connectionsLeaveFilesForTheRest(files: Int, connections: Int) {
+            #expect(ProcessLimits.connections(ofFiles: files) == connections)
+        }
+
         /// Kilobytes of mapped files that are in memory.
         private func fileBytes() throws -> Int {
             let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

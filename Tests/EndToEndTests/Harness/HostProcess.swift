@@ -10,16 +10,18 @@ final class HostProcess: Sendable {
     ///   - path: a directory to prepend to `PATH`.
     ///   - home: the value of `HOME`.
     ///   - ignoresHangUp: whether it is started to ignore SIGHUP, as by `nohup`.
+    ///   - openFiles: how many files the system lets it have open; nil for as many as the tests.
     init(
         _ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil,
-        ignoresHangUp: Bool = false
+        ignoresHangUp: Bool = false, openFiles: Int? = nil
     ) throws {
         let name = directory.path + "/" + UUID().uuidString
         written = (try OutputFile(file: name + ".out"), try OutputFile(file: name + ".err"))
         let arguments = ["serve", "--config", directory.configuration] + arguments
-        if ignoresHangUp {
+        let preparation = (ignoresHangUp ? "trap '' HUP; " : "") + (openFiles.map { "ulimit -n \($0); " } ?? "")
+        if !preparation.isEmpty {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", "trap '' HUP; exec \"$0\" \"$@\"", BuiltProducts.host] + arguments
+            process.arguments = ["-c", preparation + "exec \"$0\" \"$@\"", BuiltProducts.host] + arguments
         } else {
             process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
             process.arguments = arguments

@@ -14,10 +14,10 @@ struct RunningHost: Sendable {
     /// Starts a host in the directory and returns once it serves.
     static func start(
         in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil,
-        ignoresHangUp: Bool = false
+        ignoresHangUp: Bool = false, openFiles: Int? = nil
     ) async throws -> RunningHost {
         let process = try HostProcess(
-            directory, arguments: arguments, path: path, home: home, ignoresHangUp: ignoresHangUp)
+            directory, arguments: arguments, path: path, home: home, ignoresHangUp: ignoresHangUp, openFiles: openFiles)
         try await Bound.wait("the host serves") {
             guard process.isRunning else {
                 throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")

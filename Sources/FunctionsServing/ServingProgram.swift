@@ -23,6 +23,7 @@ struct ServingProgram: Sendable {
     func run(_ request: ServingRequest) -> Never {
         // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
+        ProcessLimits.openStandardFiles()
         let environment: ServingEnvironment
         do throws(HostError) {
             environment = try ServingEnvironment(request.variables, port: request.port)

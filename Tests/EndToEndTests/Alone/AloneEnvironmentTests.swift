@@ -76,6 +76,16 @@ import Testing
         }
     }
 
+    #if os(Linux)
+        /// What is opened next would otherwise be the standard file.
+        @Test func aClosedStandardFileIsNotTakenByAnother() async throws {
+            try await RunningBundle.serving(hasInput: false) { bundle in
+                let input = "/proc/\(bundle.process.id)/fd/0"
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: input) == "/dev/null")
+            }
+        }
+    #endif
+
     @Test func theMetadataServerKnowsTheProject() async throws {
         let unknown = project.filter { $0.key != "GOOGLE_CLOUD_PROJECT" }
         try await RunningBundle.serving(project.merging(["FUNCTION_TARGET": "metadata"]) { $1 }) { server in

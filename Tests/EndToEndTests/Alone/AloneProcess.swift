@@ -10,16 +10,23 @@ final class AloneProcess: Sendable {
     /// A link of its own, which distinguishes its processes from those of other tests.
     private let program: String
 
-    /// - Parameter environment: all that it sees beside `PATH`.
-    init(_ arguments: [String] = [], environment: [String: String]) throws {
+    /// - Parameters:
+    ///   - environment: all that it sees beside `PATH`.
+    ///   - hasInput: whether its standard input is open.
+    init(_ arguments: [String] = [], environment: [String: String], hasInput: Bool = true) throws {
         directory = try HostDirectory()
         program = directory.path + "/alone"
         try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: BuiltProducts.alone)
         written = (
             try OutputFile(file: directory.path + "/alone.out"), try OutputFile(file: directory.path + "/alone.err")
         )
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
+        if hasInput {
+            process.executableURL = URL(fileURLWithPath: program)
+            process.arguments = arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", #"exec "$0" "$@" <&-"#, program] + arguments
+        }
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { _, new in new }
         process.standardInput = FileHandle.nullDevice
@@ -89,11 +96,11 @@ struct RunningBundle: Sendable {
     ///   second slot could wait for each other.
     static func serving(
         _ environment: [String: String] = project, arguments: [String] = [], isSecond: Bool = false,
-        _ body: (RunningBundle) async throws -> Void
+        hasInput: Bool = true, _ body: (RunningBundle) async throws -> Void
     ) async throws {
         if !isSecond { await HostSlots.take() }
         defer { if !isSecond { HostSlots.release() } }
-        let process = try AloneProcess(arguments, environment: environment)
+        let process = try AloneProcess(arguments, environment: environment, hasInput: hasInput)
         do {
             try await body(RunningBundle(process: process, functions: try await process.client()))
         } catch {

@@ -32,7 +32,7 @@ struct DatabasePort {
         do {
             let port = try await RealtimePort.start(
                 realtimeParts, group: parts.serving.group, host: listen.host, port: listen.database,
-                grace: .seconds(Int64(configuration.limits.shutdownGrace))
+                grace: .seconds(Int64(configuration.limits.shutdownGrace)), watch: shares.watch
             ) { channel in
                 try shares.admit(channel)
                 try secure(channel)

@@ -4,6 +4,7 @@ import HostConfiguration
 import Hummingbird
 import HummingbirdCore
 import Logging
+import NIOCore
 import PortConnections
 import ServiceAccounts
 import ServiceLifecycle
@@ -62,6 +63,7 @@ struct PortServers {
                 availableConnectionsDelegate: MaximumAvailableConnections(
                     configuration.limits.connections, logger: logger)),
             onServerRunning: { [readiness] channel in
+                try? await channel.eventLoop.submit { try shares.watch(channel) }.get()
                 readiness.isRunning(name, port: channel.localAddress?.port ?? port)
             },
             eventLoopGroupProvider: .shared(parts.serving.group), logger: logger)

@@ -1,6 +1,7 @@
 import Logging
 package import WorkerProtocol
 package import NIOCore
+import PortConnections
 package import Sharing
 
 /// The connections of a port, of which each address has its share. Addresses of this machine and of trusted proxies may have
@@ -43,6 +44,16 @@ package final class ConnectionShares: Sendable {
             shares.release(of: holder)
             all.release(of: holder)
         }
+    }
+
+    /// Lets the port rest while no connection can be accepted, and logs why. Call on the loop of its channel.
+    package func watch(_ server: any Channel) throws {
+        let pause = AcceptPause { [refusals, port] error in
+            refusals.log(
+                "connections can't be accepted at the moment", kind: "accept \(port)", of: IPAddress?.none,
+                level: .error, now: .now(), ["port": "\(port)", "error": "\(error)"])
+        }
+        try server.pipeline.syncOperations.addHandler(pause, position: .first)
     }
 
     private func refuse(_ peer: IPAddress?, limit: Int) -> Refusal {

@@ -27,11 +27,13 @@ package final class Gateway: Service {
 
     static func start(
         group: MultiThreadedEventLoopGroup, loops: [GatewayLoop], services: InvocationServices, host: String,
-        port: Int, grace: TimeAmount, secure: @escaping @Sendable (any Channel) throws -> Void
+        port: Int, grace: TimeAmount, watch: @escaping @Sendable (any Channel) throws -> Void,
+        secure: @escaping @Sendable (any Channel) throws -> Void
     ) async throws -> Gateway {
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try watch(channel) } }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // A connection that pauses has read no more than that. Most requests are read at once anyway.
             .childChannelOption(.maxMessagesPerRead, value: 1)

@@ -101,7 +101,7 @@ package struct ServingParts: Sendable {
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,
-            grace: .seconds(Int64(limits.shutdownGrace))
+            grace: .seconds(Int64(limits.shutdownGrace)), watch: shares.watch
         ) { channel in
             try shares.admit(channel)
             try secure(channel)

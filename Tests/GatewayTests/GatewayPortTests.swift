@@ -24,7 +24,8 @@ import Workers
         let services = InvocationServices(FunctionBackends(documents: ScriptedDocuments()), limits: limits)
         let (found, find) = AsyncStream.makeStream(of: UInt?.self)
         let gateway = try await Gateway.start(
-            group: group, loops: [loop], services: services, host: "127.0.0.1", port: 0, grace: .seconds(0)
+            group: group, loops: [loop], services: services, host: "127.0.0.1", port: 0, grace: .seconds(0),
+            watch: { _ in }
         ) { channel in find.yield(try channel.syncOptions?.getOption(.maxMessagesPerRead)) }
         let client = try await ClientBootstrap(group: group).connect(host: "127.0.0.1", port: gateway.port).get()
         for await reads in found {

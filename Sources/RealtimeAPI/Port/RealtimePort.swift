@@ -38,17 +38,20 @@ package final class RealtimePort: Service {
     /// - Parameters:
     ///   - port: 0 for any that is free.
     ///   - grace: how long requests under way have to end once the port stops.
+    ///   - watch: prepares the port's own channel.
     ///   - secure: adds TLS to a connection.
     /// - Throws: an `IOError` if the port can't be bound.
     package static func start(
         _ parts: RealtimeParts, group: MultiThreadedEventLoopGroup, host: String, port: Int,
         grace: TimeAmount = .seconds(5),
+        watch: @escaping @Sendable (any Channel) throws -> Void = { _ in },
         secure: @escaping @Sendable (any Channel) throws -> Void = { _ in }
     ) async throws -> RealtimePort {
         let loops = group.makeIterator().map { RealtimeLoop(eventLoop: $0, parts: parts) }
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try watch(channel) } }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // An idle connection keeps its buffer, and most messages are small. It grows with what is read.
             .childChannelOption(

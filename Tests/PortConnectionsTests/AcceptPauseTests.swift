@@ -1,0 +1,40 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import PortConnections
+import Synchronization
+import Testing
+
+@Suite struct AcceptPauseTests {
+    @Test func aServerWithoutFilesRestsAndAcceptsAgain() async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let reports = Mutex<[Int32]>([])
+        let (accepted, accept) = AsyncStream.makeStream(of: Void.self)
+        let server = try await ServerBootstrap(group: group)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pause = AcceptPause { error in reports.withLock { $0.append(error.errnoCode) } }
+                    try channel.pipeline.syncOperations.addHandler(pause, position: .first)
+                }
+            }
+            .childChannelInitializer { channel in
+                accept.yield()
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let failure = IOError(errnoCode: EMFILE, reason: "accept")
+        let reads = try await server.eventLoop.submit {
+            server.pipeline.syncOperations.fireErrorCaught(failure)
+            server.pipeline.syncOperations.fireErrorCaught(failure)
+            return try server.syncOptions?.getOption(.autoRead)
+        }.get()
+        #expect(reads == false)
+        let reported = reports.withLock { $0 }
+        #expect(reported == [EMFILE])
+        let address = try #require(server.localAddress)
+        let client = try await ClientBootstrap(group: group).connect(to: address).get()
+        for await _ in accepted { break }
+        try await client.close()
+        try await server.close()
+    }
+}

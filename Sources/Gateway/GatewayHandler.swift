@@ -40,8 +40,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isClosing = false
     /// The memory of the request's body, and of its head if that is large.
     private var held: HeldMemory?
-    /// The headers of the request that is being answered.
-    private var headers = HTTPHeaders()
+    /// The headers of the request that is being answered. A connection that waits for its next one keeps none: its client
+    /// may have many such connections.
+    private(set) var headers = HTTPHeaders()
     /// The time at which the connection becomes stale in its current state.
     private(set) var deadline: NIODeadline
 
@@ -323,6 +324,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         with start: ByteBuffer, _ part: AnswerPart, _ held: HeldMemory?, _ context: ChannelHandlerContext
     ) {
         releaseBody()
+        headers = HTTPHeaders()
         var sent: EventLoopPromise<Void>?
         if var held {
             let promise = context.eventLoop.makePromise(of: Void.self)

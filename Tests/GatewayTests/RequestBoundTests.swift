@@ -2,6 +2,8 @@ import DocumentModel
 import FunctionManifest
 @testable import Gateway
 import NIOCore
+import NIOEmbedded
+import NIOHTTP1
 import Sharing
 import Testing
 import WorkerProtocol
@@ -277,6 +279,25 @@ import WorkerTesting
             #expect(client.unreadStorage <= 4 * 100_000)
             client.reads = true
             #expect(client.answer?.body.utf8.count == 100_000)
+        }
+    }
+
+    /// One client may have thousands of connections, each of which waits for its next request.
+    @Test func aConnectionKeepsNothingOfAnAnsweredRequest() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let channel = EmbeddedChannel(loop: ring.loop)
+            try ring.gateway.serve(channel)
+            channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 1), promise: nil)
+            let head = "POST /f HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 13\r\n"
+            let cookie = "Cookie: a=" + String(repeating: "x", count: 60_000)
+            try channel.writeInbound(ByteBuffer(string: head + cookie + "\r\n\r\n" + #"{"data":null}"#))
+            ring.run()
+            let handler = try channel.pipeline.syncOperations.handler(type: GatewayHandler.self)
+            #expect(!handler.isIdle && !handler.headers.isEmpty)
+            ring.next()?.end("1")
+            ring.run()
+            #expect(handler.isIdle && handler.headers.isEmpty)
+            _ = try channel.finish(acceptAlreadyClosed: true)
         }
     }
 

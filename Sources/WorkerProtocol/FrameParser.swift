@@ -3,9 +3,11 @@ package import NIOCore
 /// Splits a byte stream into frames.
 ///
 /// An invalid length is refused before any memory is reserved for it, so if all frames are taken, the buffer never exceeds
-/// the largest one.
+/// the largest one. What a large frame took isn't kept until the next one comes, which may be long.
 package struct FrameParser {
     private var buffer = ByteBuffer()
+
+    private static let smallStorage = 65_536
 
     package init() {}
 
@@ -25,6 +27,9 @@ package struct FrameParser {
         else { return nil }
         return 4 + Int(length)
     }
+
+    /// Bytes of memory that it keeps.
+    var storage: Int { buffer.storageCapacity }
 
     /// - Returns: The next complete frame; nil if more bytes are needed.
     package mutating func next() throws(ProtocolViolation) -> Frame? {
@@ -46,6 +51,9 @@ package struct FrameParser {
             throw ProtocolViolation("unknown frame kind \(code)")
         }
         guard let payload = buffer.readSlice(length: Int(length) - Frame.headerLength) else { return nil }
+        if storage > Self.smallStorage, storage / 4 > buffer.readableBytes {
+            buffer = ByteBuffer(bytes: buffer.readableBytesView)
+        }
         return Frame(kind, invocation: invocation, payload: payload)
     }
 }

@@ -10,6 +10,23 @@ import Testing
         return buffer
     }
 
+    /// A link may be idle for long after a large frame, and a host has many links.
+    @Test(arguments: [0, 3]) func theMemoryOfALargeFrameIsNotKept(bytesOfTheNext: Int) throws {
+        var bytes = ByteBuffer()
+        bytes.writeFrame(.result, invocation: 1) { $0.writeRepeatingByte(0, count: 1 << 20) }
+        bytes.writeFrame(.result, invocation: 2) { $0.writeString("1") }
+        let second = Frame.headerLength + 4 + 1
+        var first = try #require(bytes.readSlice(length: bytes.readableBytes - second + bytesOfTheNext))
+        var parser = FrameParser()
+        parser.append(&first)
+        let large = try parser.next()
+        #expect(large?.payload.readableBytes == 1 << 20)
+        #expect(parser.storage < 1024)
+        parser.append(&bytes)
+        let small = try parser.next()
+        #expect(small?.invocation == 2)
+    }
+
     @Test func framesSurviveAnyCut() throws {
         let stream = bytes {
             $0.writeFrame(.invoke, invocation: 7) { $0.writeString("hello") }

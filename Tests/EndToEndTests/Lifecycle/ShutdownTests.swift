@@ -83,6 +83,20 @@ import Testing
         }
     }
 
+    @Test func aRequestThatNeverArrivesWholeDoesNotHoldUpTheEnd() async throws {
+        let patient = #""limits": { "shutdownGrace": 1, "transferSeconds": 3600 }"#
+        try await RunningHost.serving([], extra: patient) { host in
+            for client in [host.functions, host.firestore, host.database, host.auth, host.events] {
+                let slow = try await RawConnection.open(port: client.port)
+                try await slow.send("POST /v1/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+                // By now the head has arrived, too.
+                _ = try await client.send("GET", "/")
+            }
+            host.process.send(SIGTERM)
+            #expect(try await host.process.end() == 0)
+        }
+    }
+
     @Test func aKilledHostTakesItsWorkersWithIt() async throws {
         // None may end for another reason.
         let patient = """

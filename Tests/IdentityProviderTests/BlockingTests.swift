@@ -179,6 +179,59 @@ import UserStore
         }
     }
 
+    /// Does something once, before the first sign-in that it is asked for.
+    private final class Interruption: BlockingFunctions {
+        private let work = Mutex<(@Sendable () async -> Void)?>(nil)
+
+        func prepare(_ new: @escaping @Sendable () async -> Void) { work.withLock { $0 = new } }
+
+        func has(_ moment: BlockingMoment) -> Bool { moment == .beforeSignIn }
+
+        func run(_ moment: BlockingMoment, _ event: JSONObject) async throws(BlockingRefusal) -> JSONValue? {
+            let due = work.withLock { work -> (@Sendable () async -> Void)? in
+                defer { work = nil }
+                return work
+            }
+            await due?()
+            return nil
+        }
+    }
+
+    /// A user whose hash has another scheme signs in twice, such as by pressing the button twice: the first of the two
+    /// replaces the hash.
+    @Test func aHashThatIsReplacedMeanwhileRefusesNoSignIn() async throws {
+        let functions = Interruption()
+        let hasher = PasswordHasher(cost: 4)
+        let imported = try await hasher.hash("secret-1", for: "a")
+        await hasher.close()
+        try await Host.serving(blocking: functions) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            try await host.users.commit { transaction in
+                guard var known = try transaction.user(user.uid) else { return }
+                known.password = imported
+                try transaction.update(known)
+            }
+            functions.prepare { _ = try? await host.signIn("ada@example.com", "secret-1") }
+            #expect(try await host.signIn("ada@example.com", "secret-1").status == 200)
+            let stored = try await host.users.read { try $0.user(user.uid) }
+            #expect(stored != nil && stored?.password != imported)
+        }
+    }
+
+    /// What was compared before doesn't count once the password is another one.
+    @Test func aPasswordThatIsChangedMeanwhileSignsNoClientIn() async throws {
+        let functions = Interruption()
+        try await Host.serving(blocking: functions) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            functions.prepare {
+                _ = try? await host.admin("update", #"{"localId":"\#(user.uid)","password":"secret-2"}"#)
+            }
+            let answer = try await host.signIn("ada@example.com", "secret-1")
+            #expect(answer.body.errorMessage == "INVALID_PASSWORD")
+            #expect(try await host.signIn("ada@example.com", "secret-2").status == 200)
+        }
+    }
+
     @Test func ordinaryChangesAskNoFunction() async throws {
         let functions = Functions()
         try await Host.serving(blocking: functions) { host in

@@ -2,21 +2,34 @@ import StrictJSON
 import UserStore
 
 extension IdentityToolkit {
+    /// How often a password is compared if what is stored is replaced meanwhile.
+    private static let maxComparisons = 3
+
+    /// Another user or password is stored than the one that was compared with.
+    private struct ReplacedPassword: Error {}
+
     func signInWithPassword(_ call: SignInCall) async throws -> JSONObject {
         let email = try require(
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let password = try require(call["password"], "MISSING_PASSWORD")
         let subjects = attempts.subjects(account: email, address: call.origin.address)
-        let (known, settings) = try await users.read { users in
-            try attempts.begin(subjects, in: users, now: now())
+        try await users.read { try attempts.begin(subjects, in: $0, now: now()) }
+        defer { attempts.end(subjects) }
+        for _ in 0..<Self.maxComparisons {
             do {
-                return (try users.user(email: email), try self.settings(users))
-            } catch {
-                attempts.end(subjects)
-                throw error
+                return try await signIn(as: email, password, subjects, call)
+            } catch is ReplacedPassword {
+                // By a new hash of the same password, if the user has signed in twice at the same moment.
+                continue
             }
         }
-        defer { attempts.end(subjects) }
+        throw IdentityToolkitError.unavailable
+    }
+
+    private func signIn(
+        as email: String, _ password: String, _ subjects: [AttemptGate.Subject], _ call: SignInCall
+    ) async throws -> JSONObject {
+        let (known, settings) = try await users.read { (try $0.user(email: email), try self.settings($0)) }
         // Without protection against enumeration, as the emulator: a disabled user isn't asked for the password.
         if let known, known.isDisabled, !settings.hidesAccounts { throw IdentityToolkitError.userDisabled }
         // If there is no such account, a password is hashed all the same where the answer must not show that.
@@ -35,9 +48,9 @@ extension IdentityToolkit {
             known.password.map(passwords.isCurrent) == true
             ? nil : try await passwords.hash(password, for: call.origin.address)
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
-            var user = try require(try transaction.user(email: email), "EMAIL_NOT_FOUND")
-            // Changed since it was verified.
-            try require(user.uid == known.uid && user.password == known.password, "INVALID_PASSWORD")
+            guard var user = try transaction.user(email: email), user.uid == known.uid,
+                user.password == known.password
+            else { throw ReplacedPassword() }
             if let rehashed { user.password = rehashed }
             try attempts.succeed(subjects, in: transaction)
             return .signIn(SignInCandidate(user: user, isNew: false, provider: "password"))

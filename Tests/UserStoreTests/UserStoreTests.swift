@@ -213,6 +213,33 @@ import Testing
         }
     }
 
+    /// A token that is used from another address than before gets a successor, which has its time of issue.
+    @Test func theOldestSignInGoesOnFromAnotherNetwork() async throws {
+        try await withUsers(.memory) { users, pipeline in
+            func hash(_ n: Int) -> [UInt8] { Array(SHA256.hash(data: Data("\(n)".utf8))) }
+            func token(_ n: Int, after predecessor: [UInt8]? = nil) -> RefreshToken {
+                RefreshToken(
+                    session: SignInSession(uid: "ada", provider: "custom", signedInAt: Int64(n)), issuedAt: Int64(n),
+                    family: hash(n), origin: [], predecessor: predecessor)
+            }
+            let count = UserTransaction.maxRefreshTokens
+            let tokens = (0..<count).map { (token($0), hash($0)) }
+            try await users.commit { transaction in
+                try transaction.insert(Self.user("ada"))
+                for (token, hash) in tokens { try transaction.insert(token, hash: hash) }
+            }
+            let (oldest, second, successor) = (hash(0), hash(1), hash(count))
+            let moved = token(0, after: oldest)
+            try await users.commit { try $0.insert(moved, hash: successor) }
+            try await users.read { (users: UserSnapshot) throws in
+                #expect(try users.refreshToken(oldest) != nil)
+                #expect(try users.refreshToken(successor) != nil)
+                #expect(try users.refreshToken(second) == nil)
+            }
+            #expect(try problems(pipeline) == [])
+        }
+    }
+
     @Test(arguments: EngineKind.allCases) func aRefusedChangeLeavesNoTrace(kind: EngineKind) async throws {
         struct Refusal: Error {}
         try await withUsers(kind) { users, pipeline in

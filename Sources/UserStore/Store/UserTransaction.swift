@@ -134,7 +134,11 @@ package final class UserTransaction: UserReader {
         let uid = token.session.uid
         put(UserKeys.token(hash, of: uid, issuedAt: token.issuedAt), [])
         let all = try keys(startingWith: UserKeys.tokens(of: uid), limit: .max)
-        for key in all.prefix(max(0, all.count - Self.maxRefreshTokens)) {
+        guard all.count > Self.maxRefreshTokens else { return }
+        // Not this one, nor its predecessor: the oldest sign-in isn't to end because it moves to another network.
+        let inUse = [hash, token.predecessor]
+        let others = all.filter { !inUse.contains(UserKeys.hash(in: $0)) }
+        for key in others.prefix(all.count - Self.maxRefreshTokens) {
             remove(key)
             remove(UserKeys.refreshToken(UserKeys.hash(in: key)))
         }

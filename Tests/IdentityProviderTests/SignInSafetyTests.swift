@@ -576,6 +576,37 @@ import UserStore
         }
     }
 
+    /// A browser shows a page, also if the link can't do what it is for, and no code for programs.
+    @Test func whatALinkCannotDoIsExplained() async throws {
+        try await SignInHost.serving(policy: .production) { host in
+            func code(_ fields: String) async throws -> String {
+                let answer = try await host.admin("sendOobCode", #"{\#(fields),"returnOobLink":true}"#)
+                return try #require(answer.body["oobCode"]?.text)
+            }
+            func press(_ form: String) async throws -> (status: Int, type: String?, text: String) {
+                let response = try await host.client.execute(
+                    uri: "/emulator/action", method: .post,
+                    headers: [.contentType: "application/x-www-form-urlencoded", .accept: "text/html"],
+                    body: ByteBuffer(string: form + "&apiKey=page"))
+                return (response.status.code, response.headers[.contentType], String(buffer: response.body))
+            }
+            _ = try await host.signUp("ada@example.com", "secret-1")
+            let change = try await code(
+                #""requestType":"VERIFY_AND_CHANGE_EMAIL","email":"ada@example.com","newEmail":"bob@example.com""#)
+            let other = try await host.signUp("bob@example.com", "secret-2")
+            let taken = try await press("mode=verifyAndChangeEmail&oobCode=\(change)")
+            #expect(taken.status == 400)
+            #expect(taken.type == "text/html; charset=utf-8")
+            #expect(taken.text.contains("Another account has it."))
+            #expect(try await host.admin("delete", #"{"localId":"\#(other.uid)"}"#).status == 200)
+            #expect(try await press("mode=verifyAndChangeEmail&oobCode=\(change)").status == 200)
+            let reset = try await code(#""requestType":"PASSWORD_RESET","email":"bob@example.com""#)
+            let weak = try await press("mode=resetPassword&oobCode=\(reset)&newPassword=short")
+            #expect(weak.status == 400)
+            #expect(weak.text.contains("<p class=\"hint\">Password should be at least 6 characters</p>"))
+        }
+    }
+
     @Test func pagesRunOnlyTheirOwnScripts() async throws {
         try await SignInHost.serving { host in
             for path in [

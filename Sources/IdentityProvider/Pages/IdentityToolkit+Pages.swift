@@ -51,9 +51,12 @@ extension IdentityToolkit {
         } catch let error as IdentityToolkitError where error == .invalidCode {
             return try failure("This link isn't valid or was used before.", hint: "Ask for another one.", call)
         } catch let error as IdentityToolkitError where error == .lostAddressIsTaken {
-            return try failure("The email address can't be restored.", hint: error.message, call)
-        } catch let error as IdentityToolkitError where mode == .passwordReset {
-            return try failure("The password can't be set.", hint: error.message, call)
+            return try failure("The email address can't be restored.", hint: error.sentence, call)
+        } catch let error as IdentityToolkitError where mode == .passwordReset && !error.mayPass {
+            return try failure("The password can't be set.", hint: error.sentence, call)
+        } catch is UserConflict {
+            // Since the mail was sent.
+            return try failure("The email address can't be changed.", hint: "Another account has it.", call)
         }
     }
 

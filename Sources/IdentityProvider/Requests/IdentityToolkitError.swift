@@ -79,6 +79,9 @@ struct IdentityToolkitError: Error, Hashable, Sendable {
         Self(message, status: .notImplemented, reason: "notImplemented", name: "NOT_IMPLEMENTED")
     }
 
+    /// What people read, without the text that clients compare.
+    var sentence: String { message.firstRange(of: " : ").map { String(message[$0.upperBound...]) } ?? message }
+
     /// Whether it is the host's, and the same request may succeed later.
     var mayPass: Bool { status.code >= 500 && status != .notImplemented }
 

@@ -200,6 +200,22 @@ import Testing
         }
     }
 
+    @Test func aClockThatIsSetBackHoldsUpNoMail() async throws {
+        let clock = ManualClock.atIssue()
+        try await Self.queueing(clock) { host in
+            let queue = host.toolkit.codes.queue
+            clock.setWall(Timestamp(seconds: TestIssuer.start + 7200, nanoseconds: 0))
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            _ = try await Self.askForReset(host)
+            let first = try #require(try await queue.take(4).leases.first)
+            #expect(try await queue.finish(first, .accepted) == .done)
+            clock.setWall(Timestamp(seconds: TestIssuer.start, nanoseconds: 0))
+            #expect(try await Self.askForReset(host).status == 200)
+            let second = try #require(try await queue.take(4).leases.first)
+            #expect(second.message.id != first.message.id)
+        }
+    }
+
     @Test func mailsThatHangDoNotHoldUpTexts() async throws {
         try await Self.queueing(ManualClock.atIssue()) { host in
             let queue = host.toolkit.codes.queue

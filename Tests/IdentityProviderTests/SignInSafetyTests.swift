@@ -1,5 +1,6 @@
 import CommitPipeline
 import Dispatch
+import DocumentModel
 import HTTPTypes
 import HostTesting
 import HummingbirdTesting
@@ -369,6 +370,44 @@ import UserStore
             let token = try #require(later.body["idToken"]?.text)
             #expect(try await host.account("lookup", #"{"idToken":"\#(token)"}"#).status == 200)
             #expect(try await host.refresh(try #require(later.body["refreshToken"]?.text)).status == 200)
+        }
+    }
+
+    /// A machine may start with a clock that is hours ahead, before the network sets it.
+    @Test func aClockThatIsSetBackStopsNoSignIn() async throws {
+        let clock = ManualClock.atIssue()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 1
+        try await SignInHost.serving(configuration: configuration, now: clock.wall) { host in
+            func isAccepted(_ idToken: String?) async throws -> Bool {
+                try await host.account("lookup", #"{"idToken":"\#(idToken ?? "")"}"#).status == 200
+            }
+            clock.setWall(Timestamp(seconds: TestIssuer.start + 7200, nanoseconds: 0))
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let other = try await host.signUp("ken@example.com", "secret-1")
+            _ = try await host.signUp("eve@example.com", "secret-1")
+            #expect(try await host.signIn("ada@example.com", "wrong-one").status == 400)
+            clock.setWall(Timestamp(seconds: TestIssuer.start, nanoseconds: 0))
+            let entered = try await host.signIn("ada@example.com", "secret-1")
+            #expect(entered.status == 200, "the pause doesn't last until the time that the clock has shown")
+            #expect(try await isAccepted(entered.body["idToken"]?.text))
+            let refreshed = try await host.refresh(other.refreshToken)
+            #expect(refreshed.status == 200)
+            #expect(try await isAccepted(refreshed.body["id_token"]?.text))
+            let asked = try await host.admin(
+                "sendOobCode", #"{"requestType":"PASSWORD_RESET","email":"eve@example.com","returnOobLink":true}"#)
+            let code = try #require(asked.body["oobCode"]?.text)
+            let reset = try await host.account("resetPassword", #"{"oobCode":"\#(code)","newPassword":"secret-2"}"#)
+            #expect(reset.status == 200)
+            // Nothing ends when the clock is there again.
+            clock.advance(by: .seconds(3500))
+            #expect(try await isAccepted(entered.body["idToken"]?.text))
+            clock.advance(by: .seconds(3800))
+            for token in [user.refreshToken, entered.body["refreshToken"]?.text] {
+                let answer = try await host.refresh(token ?? "")
+                #expect(answer.status == 200)
+                #expect(try await isAccepted(answer.body["id_token"]?.text))
+            }
         }
     }
 

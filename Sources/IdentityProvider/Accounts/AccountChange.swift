@@ -122,6 +122,8 @@ extension UserRecord {
     /// theirs once more.
     mutating func replaceEmail(by new: String?, isVerified: Bool = false, at milliseconds: Int64) {
         if let email, new != email {
+            // A clock that was set back since; the next code would be older.
+            recoverySince = recoverySince.map { min($0, milliseconds) }
             initialEmail = initialEmail ?? email
             let isOver = recoverySince.map { milliseconds - $0 > 1000 * CodeLifetime.mail(.recoverEmail) } ?? true
             if recoveryEmail == nil || isOver {
@@ -130,6 +132,17 @@ extension UserRecord {
         }
         email = new
         isEmailVerified = isVerified
+    }
+
+    /// Takes back a revocation for a time to come, of a clock that was set back since: tokens and codes of until then would
+    /// be refused. Those from before it are recognized by ``signInGeneration``.
+    ///
+    /// - Returns: whether anything has changed.
+    @discardableResult
+    mutating func limitRevocation(to seconds: Int64) -> Bool {
+        guard let time = validSince, time > seconds else { return false }
+        validSince = seconds
+        return true
     }
 
     /// No address from before can be restored.

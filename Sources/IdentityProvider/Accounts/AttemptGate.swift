@@ -60,9 +60,7 @@ final class AttemptGate: Sendable {
         guard let failed = try reader.attempts(subject.name)?.faded(at: now), failed.count >= subject.allowance else {
             return
         }
-        try require(
-            now >= failed.lastAt + Self.pause(after: failed.count - subject.allowance),
-            IdentityToolkitError.tooManyAttempts.message)
+        try require(!Self.isPaused(subject, failed, at: now), IdentityToolkitError.tooManyAttempts.message)
     }
 
     /// - Parameter now: Seconds since 1970.
@@ -77,7 +75,7 @@ final class AttemptGate: Sendable {
                 guard let failed, failed.count >= subject.allowance, inProgress[subject.name] == nil else {
                     return false
                 }
-                if now < failed.lastAt + Self.pause(after: failed.count - subject.allowance) { return false }
+                if Self.isPaused(subject, failed, at: now) { return false }
             }
             for subject in subjects { inProgress[subject.name, default: 0] += 1 }
             return true
@@ -109,6 +107,12 @@ final class AttemptGate: Sendable {
     func succeed(_ subjects: [Subject], in transaction: UserTransaction) throws {
         guard let account = subjects.first, try transaction.attempts(account.name) != nil else { return }
         transaction.setAttempts(nil, of: account.name)
+    }
+
+    /// - Parameter failed: at least as many as are allowed.
+    private static func isPaused(_ subject: Subject, _ failed: FailedAttempts, at now: Int64) -> Bool {
+        // A failure in the future, from before the clock was set back, brings no pause until then.
+        (0..<pause(after: failed.count - subject.allowance)).contains(now - failed.lastAt)
     }
 
     /// The pause in seconds.

@@ -75,6 +75,7 @@ extension IdentityToolkit {
         let session = token.session
         var user = try require(try transaction.user(session.uid), "USER_NOT_FOUND")
         try require(!user.isDisabled, "USER_DISABLED")
+        user.limitRevocation(to: transaction.seconds)
         try require(token.issuedAt >= user.validSince ?? 0, "TOKEN_EXPIRED")
         if let supersededAt = token.supersededAt, transaction.seconds > supersededAt + Self.successionGrace {
             try transaction.endFamily(token.family, of: user.uid)

@@ -61,6 +61,7 @@ extension IdentityToolkit {
     ) throws -> SignInOutcome {
         var user = candidate.user
         try require(!user.isDisabled, "USER_DISABLED")
+        user.limitRevocation(to: transaction.seconds)
         let session = SignInSession(
             uid: user.uid, provider: candidate.provider, signedInAt: candidate.signedInAt ?? transaction.seconds,
             claims: candidate.claims, secondFactor: candidate.secondFactor)

@@ -212,8 +212,9 @@ extension IdentityToolkit {
         let expires = transaction.seconds + CodeLifetime.mail(action.kind)
         var listed = action
         if isDevelopment { listed.link = link }
-        let user =
+        var user =
             if let uid = action.uid { try transaction.user(uid) } else { try transaction.user(email: action.email) }
+        if user?.limitRevocation(to: transaction.seconds) == true, let user { try transaction.update(user) }
         transaction.insert(
             OneTimeCode(
                 .mail(listed), createdAt: transaction.milliseconds, expires: expires,

@@ -28,7 +28,8 @@ struct TokenIssuer: Sendable {
         }
         claims["phone_number"] = user.phoneNumber.map(JSONValue.string)
         if session.provider == "anonymous" { claims["provider_id"] = "anonymous" }
-        claims["auth_time"] = .integer(session.signedInAt)
+        // The clock may have been set back since.
+        claims["auth_time"] = .integer(min(session.signedInAt, now))
         claims["user_id"] = .string(user.uid)
         claims["firebase"] = .object(Self.firebase(user, session))
         claims["iss"] = .string(TokenKind.issuer(of: project))

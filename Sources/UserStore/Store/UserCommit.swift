@@ -17,7 +17,9 @@ package final class UserCommit: CommitPart {
     }
 
     package func prepare(_ commit: Commit, version: Int64, by routes: EventRoutes, in batch: CommitBatch) throws {
-        let transaction = UserTransaction(batch.storage, now: Timestamp(microseconds: version))
+        // Not the version: if the clock is set back, versions go on from the time that it has shown, and tokens would be
+        // issued, and mails due, in the future.
+        let transaction = UserTransaction(batch.storage, now: batch.now())
         do {
             try body(transaction)
         } catch let error as StorageError {

@@ -25,7 +25,7 @@ package final class UserTransaction: UserReader {
     /// Values to store; nil for keys to delete. In the order of the first change.
     private(set) var changes: [[UInt8]: [UInt8]?] = [:]
     private(set) var lifecycle: [Lifecycle] = []
-    /// Microseconds since 1970.
+    /// The wall clock's time, which may have been later in an earlier transaction.
     package let now: Timestamp
 
     /// A user keeps the refresh tokens of this many sign-ins: older ones end when there are more.

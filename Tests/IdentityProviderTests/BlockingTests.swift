@@ -232,6 +232,54 @@ import UserStore
         }
     }
 
+    /// Gives each sign-in a claim of its own.
+    private final class Shifts: BlockingFunctions {
+        private let count = Mutex(0)
+
+        func has(_ moment: BlockingMoment) -> Bool { moment == .beforeSignIn }
+
+        func run(_ moment: BlockingMoment, _ event: JSONObject) async throws(BlockingRefusal) -> JSONValue? {
+            let number = count.withLock { count -> Int64 in
+                count += 1
+                return Int64(count)
+            }
+            return ["userRecord": ["sessionClaims": ["shift": .integer(number)]]]
+        }
+    }
+
+    /// New tokens for other second factors are of the same sign-in, so that no function is asked.
+    @Test func otherSecondFactorsKeepTheClaimsOfTheSignIn() async throws {
+        try await Host.serving(blocking: Shifts()) { host in
+            let first = try await host.signUp("ada@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(first.uid)","emailVerified":true}"#)
+            let second = try await host.signIn("ada@example.com", "secret-1")
+            func shift(_ idToken: String) throws -> Int? { try host.toolkit.caller(idToken).claims["shift"]?.intValue }
+            func change(_ operation: String, _ idToken: String, _ fields: String) async throws -> Host.Answer {
+                try await host.send(
+                    "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:\(operation)?key=k",
+                    json: #"{"idToken":"\#(idToken)",\#(fields)}"#)
+            }
+            let own = try #require(second.body["idToken"]?.text)
+            #expect(try shift(first.idToken) == 1)
+            #expect(try shift(own) == 2)
+            let started = try await change("start", own, #""totpEnrollmentInfo":{}"#)
+            let info = try #require(started.body["totpSessionInfo"])
+            let secret = try #require(Authenticator.secret(in: info["sharedSecretKey"]?.text ?? ""))
+            let code = Authenticator.code(secret, in: TestIssuer.start / Authenticator.period)
+            let session = info["sessionInfo"]?.text ?? ""
+            let enrolled = try await change(
+                "finalize", own, #""totpVerificationInfo":{"sessionInfo":"\#(session)","verificationCode":"\#(code)"}"#)
+            let proved = try #require(enrolled.body["idToken"]?.text)
+            #expect(try shift(proved) == 2)
+            let refreshed = try await host.refresh(try #require(enrolled.body["refreshToken"]?.text))
+            #expect(try shift(try #require(refreshed.body["id_token"]?.text)) == 2)
+            let stored = try await host.users.read { try $0.user(first.uid) }
+            let id = try #require(stored?.secondFactors.first?.id)
+            let left = try await change("withdraw", proved, #""mfaEnrollmentId":"\#(id)""#)
+            #expect(try shift(try #require(left.body["idToken"]?.text)) == 2)
+        }
+    }
+
     @Test func ordinaryChangesAskNoFunction() async throws {
         let functions = Functions()
         try await Host.serving(blocking: functions) { host in

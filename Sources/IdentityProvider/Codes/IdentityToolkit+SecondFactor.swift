@@ -140,11 +140,25 @@ extension IdentityToolkit {
     ) throws -> SignedInUser {
         let outcome = try complete(
             SignInCandidate(
-                user: user, isNew: false, provider: caller.provider, secondFactor: factor, asksForSecondFactor: false,
-                signedInAt: caller.signedInAt),
+                user: user, isNew: false, provider: caller.provider,
+                claims: try sessionClaims(of: caller, in: transaction), secondFactor: factor,
+                asksForSecondFactor: false, signedInAt: caller.signedInAt),
             from: origin, in: transaction)
         guard case .signedIn(let signedIn) = outcome else { throw IdentityToolkitError.internal }
         return signedIn
+    }
+
+    /// The claims that the caller's sign-in has beside those of the user, as they are stored with it: its ID token
+    /// doesn't tell which these are.
+    private func sessionClaims(of caller: Caller, in transaction: UserTransaction) throws -> String? {
+        try transaction.sessions(of: caller.uid).first { session in
+            guard session.claims != nil, session.provider == caller.provider, session.signedInAt == caller.signedInAt
+            else { return false }
+            // Another sign-in of the same second may have others.
+            return IDTokenClaims.custom(session.claims).allSatisfy { name, value in
+                IDTokenClaims.reserved.contains(name) || caller.claims[name] == value
+            }
+        }?.claims
     }
 
     /// Without `expiresIn`, as Google's.

@@ -50,6 +50,13 @@ extension UserReader {
         }
     }
 
+    /// The sign-ins of a user that have refresh tokens, some of them several times. Looks at all that the user has.
+    package func sessions(of uid: String) throws -> [SignInSession] {
+        try keys(startingWith: UserKeys.tokens(of: uid), limit: .max).compactMap { key in
+            try refreshToken(UserKeys.hash(in: key))?.session
+        }
+    }
+
     package func code(_ hash: [UInt8]) throws -> OneTimeCode? {
         try value(UserKeys.code(hash)).map { try OneTimeCode(stored: $0) }
     }

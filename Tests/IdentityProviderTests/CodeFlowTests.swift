@@ -46,6 +46,10 @@ import TextFormats
                         + #""x":"\#(x)","y":"\#(y)"}]}"#)
             case "https://hub.example.com/me" where request.headers["Authorization"] == "Bearer t-1":
                 return Self.ok(#"{"id":7,"name":"Octo"}"#)
+            case issuer + "/me" where request.headers["Authorization"] == "Bearer for-another-api":
+                return OutboundResponse(status: 401)
+            case issuer + "/me" where request.headers["Authorization"] == "Bearer down":
+                return OutboundResponse(status: 502)
             case issuer + "/me":
                 let sub = request.headers["Authorization"] == "Bearer thin" ? "u-1" : "u-2"
                 return Self.ok(#"{"sub":"\#(sub)","name":"Hana","email":"hana@example.com","email_verified":true}"#)
@@ -185,6 +189,19 @@ import TextFormats
         let answer = try await enter(other, "oidc.id", ["code": "c"])
         #expect(answer.status == 200)
         #expect(answer.body["email"] == nil)
+    }
+
+    /// An access token with scopes of the app's own may be for another API than the issuer's.
+    @Test func aTokenThatDescribesNoUserRefusesNoSignIn() async throws {
+        let token = try Self.token("ES256", email: "hana@example.com")
+        let other = Providers(["c": #"{"id_token":"\#(token)","access_token":"for-another-api"}"#])
+        let answer = try await enter(other, "oidc.id", ["code": "c"])
+        #expect(answer.status == 200)
+        #expect(answer.body["email"]?.text == "hana@example.com")
+        #expect(answer.body["idToken"]?.text != nil)
+        // A user without what the issuer would tell later isn't created.
+        let down = Providers(["c": #"{"id_token":"\#(token)","access_token":"down"}"#])
+        #expect(try await enter(down, "oidc.id", ["code": "c"]).status == 503)
     }
 
     /// Some issuers let users write any address into their tokens.

@@ -139,7 +139,14 @@ package final class IdentityProviders: Sendable {
         guard let accessToken, claims["email"] == nil || claims["name"] == nil,
             let address = try? await document(of: issuer).profileAddress
         else { return claims }
-        let profile = try await fetch(address, accessToken)
+        let profile: JSONObject
+        do {
+            profile = try await fetch(address, accessToken)
+        } catch let error as IdentityToolkitError where !error.mayPass {
+            // Such as for an access token with the app's own scopes, which is for another API.
+            logger.notice("a provider refuses to describe a user", metadata: ["auth.issuer": "\(issuer)"])
+            return claims
+        }
         // Section 5.3.2: else the profile isn't this user's.
         guard profile["sub"] == claims["sub"] else { return claims }
         var all = claims

@@ -12,6 +12,11 @@ extension ConfigurationReader {
         }
         return members.compactMap { member in
             note("auth.providers.\(member.key)", member.offset)
+            // A sign-in finds its provider in lower case, however the client writes it.
+            let found = member.key.lowercased()
+            if member.key != found {
+                report("the id of a provider is in lower case; write \"\(found)\"", at: member.offset)
+            }
             return provider(member.key, member.value)
         }
     }

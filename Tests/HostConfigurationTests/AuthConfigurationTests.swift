@@ -65,6 +65,10 @@ struct AuthConfigurationTests {
         (#"{"atempts": {}}"#, "did you mean \"attempts\"?"),
         (#"{"providers": {"google.com": {}}}"#, "\"clientIDs\" is missing"),
         (
+            #"{"providers": {"oidc.MyShop": {"clientIDs": ["a"], "issuer": "https://x.example"}}}"#,
+            "is in lower case; write \"oidc.myshop\""
+        ),
+        (
             #"{"providers": {"hub": {"profile": "https://h.example/me", "appID": "1", "secret": "S"}}}"#,
             "\"secret\" needs \"token\""
         ),

@@ -240,7 +240,7 @@ import UserStore
             #expect(try await admin(path + "/oidc.own", .delete).status == 200)
             #expect(try await admin(path + "/oidc.own", .get).body.errorMessage == "CONFIGURATION_NOT_FOUND")
             for (id, json) in [
-                ("google.com", config), ("oidc.x", #"{"clientId":"c"}"#),
+                ("google.com", config), ("oidc.Own", config), ("oidc.x", #"{"clientId":"c"}"#),
                 ("oidc.x", #"{"issuer":"https://x.example"}"#),
                 ("oidc.x", #"{"clientId":"c","issuer":"http://x.example"}"#),
             ] {

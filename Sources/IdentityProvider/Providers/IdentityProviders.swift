@@ -274,6 +274,9 @@ package final class IdentityProviders: Sendable {
 
     func create(_ call: SignInCall, project: String) async throws -> JSONObject {
         let id = try require(call.query["oauthIdpConfigId"], "MISSING_OAUTH_CLIENT_ID : oauthIdpConfigId is missing.")
+        // A sign-in finds its provider in lower case, however the client writes it.
+        let found = id.lowercased()
+        try require(id == found, "INVALID_OAUTH_CLIENT_ID : The id of a provider is in lower case: \(found).")
         let config = try ProviderConfig(id: id, call.fields)
         try await users.commit { transaction in
             let isNew = try transaction.setting(Self.settingPrefix + id) == nil

@@ -33,7 +33,8 @@ struct SignInHost: Sendable {
     /// - Parameter sleep: how the sender of messages waits; nil if none runs.
     static func serving<R: Sendable>(
         policy: TokenPolicy = .development, isSigned: Bool = true, in directory: TemporaryDirectory? = nil,
-        configuration: SignInConfiguration = SignInConfiguration(), customTokens: CustomTokens = .unverified,
+        configuration: SignInConfiguration = SignInConfiguration(), apps: AppCheckGate? = nil,
+        customTokens: CustomTokens = .unverified,
         blocking: any BlockingFunctions = NoBlockingFunctions(),
         transport: any OutboundTransport = OutboundClient(), delivery: MessageDelivery = MessageDelivery(),
         sleep: MessageSender.Sleep? = nil,
@@ -53,7 +54,7 @@ struct SignInHost: Sendable {
             passwords: passwords, customTokens: customTokens, configuration: configuration, blocking: blocking,
             delivery: delivery, transport: transport, logger: logger, now: now)
         let port = SignInPort(
-            toolkit, isAdmin: { $0 == "server" },
+            toolkit, apps: apps, isAdmin: { $0 == "server" },
             address: { _, headers in address.flatMap { headers[$0] } ?? "192.0.2.1" })
         let result = try await withThrowingTaskGroup(of: Void.self) { group in
             if let sleep {

@@ -132,6 +132,26 @@ import UserStore
         }
     }
 
+    /// When a page is loaded, its App Check provider may be down, or not yet there.
+    @Test func anAppWithoutAppCheckTokenKeepsItsUser() async throws {
+        let apps = AppCheckGate(
+            .enforced, figures: AppCheckFigures(service: "auth"),
+            verifier: TokenVerifier(
+                kind: .appCheck(project: SignInHost.project), policy: .production, remoteKeys: nil))
+        try await SignInHost.serving(apps: apps) { host in
+            for answer in [
+                try await host.refresh("uid.secret"), try await host.account("lookup", #"{"idToken":"x"}"#),
+            ] {
+                #expect(answer.status == 401)
+                #expect(answer.headers[.contentType] == "text/plain; charset=UTF-8")
+            }
+            // Who signs in learns what is wrong.
+            let refused = try await host.signIn("ada@example.com", "secret-1")
+            #expect(refused.status == 401)
+            #expect(refused.body.errorMessage == "Firebase App Check token is invalid.")
+        }
+    }
+
     @Test func refreshTakesJSONAsPhonesSendIt() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

@@ -55,7 +55,8 @@ package struct SignInPort: HTTPResponder {
                 response = try await answer(request, context)
             } catch {
                 let isAdmin = (try? access(request)) == .admin
-                response = try Self.response(to: error, isAdmin: isAdmin, context.logger)
+                let route = SignInRoute(method: request.method.rawValue, path: request.uri.path)
+                response = try Self.response(to: error, of: route, isAdmin: isAdmin, context.logger)
             }
         }
         SignInCORS.allow(request, &response)
@@ -181,7 +182,9 @@ package struct SignInPort: HTTPResponder {
         return response
     }
 
-    private static func response(to error: any Error, isAdmin: Bool, _ logger: Logger) throws -> Response {
+    private static func response(
+        to error: any Error, of route: SignInRoute?, isAdmin: Bool, _ logger: Logger
+    ) throws -> Response {
         let known: IdentityToolkitError
         switch error {
         case let error as IdentityToolkitError: known = error
@@ -191,7 +194,9 @@ package struct SignInPort: HTTPResponder {
             logger.error("sign-in request failed", metadata: ["error": "\(error)"])
             known = .internal
         }
-        guard !isAdmin, known.mayPass else { return try json(known.body, status: known.status) }
+        // An app that can't be attested for a moment has no valid App Check token.
+        let isOfApp = route?.isForSession == true && known == .invalidAppCheckToken
+        guard !isAdmin, known.mayPass || isOfApp else { return try json(known.body, status: known.status) }
         // When a page is loaded, the web SDK takes any error in JSON for the end of the session, and signs its user
         // out. It takes what isn't JSON for a failure of the network, and asks again later.
         return Response(

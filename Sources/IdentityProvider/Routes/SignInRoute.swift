@@ -44,6 +44,14 @@ enum SignInRoute: Hashable, Sendable {
         case action, handler, iframe
     }
 
+    /// Whether clients ask for it with the tokens of a user who is signed in, such as when a page is loaded.
+    var isForSession: Bool {
+        switch self {
+        case .token, .operation(.lookup, _): true
+        default: false
+        }
+    }
+
     /// - Parameter method: in capitals.
     /// - Returns: nil if there is nothing with this method at this path.
     init?(method: String, path: String) {

@@ -66,12 +66,14 @@ import UserStore
     }
 
     private func enter(
-        _ host: SignInHost, _ provider: String, _ fields: [String: String], from address: String? = nil
+        _ host: SignInHost, _ provider: String, _ fields: [String: String], from address: String? = nil,
+        more: String = ""
     ) async throws -> SignInHost.Answer {
         let form = fields.merging(["providerId": provider]) { $1 }
             .map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
         return try await host.account(
-            "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true}"#,
+            "signInWithIdp",
+            #"{"requestUri":"http://localhost","postBody":"\#(form)","returnSecureToken":true\#(more)}"#,
             from: address)
     }
 
@@ -145,6 +147,34 @@ import UserStore
                 let answer = try await enter(host, "oidc.id", fields)
                 #expect(answer.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
             }
+        }
+    }
+
+    /// An anonymous user links an account that another user has, and the app signs in with the credential of the error.
+    @Test func whoCouldNotLinkAnAccountSignsInWithIt() async throws {
+        let issuer = try TestIssuer.shared.get()
+        try await SignInHost.serving(policy: .production, configuration: Self.configuration, transport: Providers()) {
+            host throws in
+            func token(_ nonce: String) throws -> String {
+                var claims = Self.claims
+                claims["nonce"] = Hexadecimal.encode(Secrets.hash(nonce))
+                return try issuer.token(claims)
+            }
+            let owner = try await enter(host, "oidc.id", ["id_token": try token("first"), "nonce": "first"])
+            let uid = try #require(owner.body["localId"]?.text)
+            let visitor = try await host.signUp()
+            let second = try token("second")
+            let refused = try await enter(
+                host, "oidc.id", ["id_token": second, "nonce": "second"],
+                more: #","idToken":"\#(visitor.idToken)","returnIdpCredential":true"#)
+            #expect(refused.body["errorMessage"]?.text == "FEDERATED_USER_ID_ALREADY_LINKED")
+            // The client has the credential without its nonce. For others, or once more, it is good for nothing.
+            let stolen = try await enter(host, "oidc.id", ["id_token": second], from: "198.51.100.1")
+            #expect(stolen.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
+            let entered = try await enter(host, "oidc.id", ["id_token": second])
+            #expect(entered.body["localId"]?.text == uid)
+            let again = try await enter(host, "oidc.id", ["id_token": second])
+            #expect(again.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
         }
     }
 

@@ -20,6 +20,8 @@ package final class IdentityProviders: Sendable {
     private let documents = Mutex<[String: (document: DiscoveryDocument, until: Int64)]>([:])
 
     private let presented = PresentedTokens()
+    /// Those whose accounts could not be linked.
+    private let unlinked = PresentedTokens()
 
     private static let settingPrefix = "provider "
     private static let documentLifetime: Int64 = 3600
@@ -56,10 +58,9 @@ package final class IdentityProviders: Sendable {
         }
         let isExchanged = try await exchange(&assertion, config, handler)
         let time = now()
-        let token = assertion.idToken ?? assertion.accessToken
-        let hash = Secrets.hash("\(address) \(token ?? "")")
+        let hash = Self.hash(of: assertion, from: address)
         /// Whether the client has got the token from this host, or presented it with its nonce, a short while ago.
-        let isKnown = isLinking && assertion.nonce == nil && presented.take(hash, at: time)
+        let isKnown = assertion.nonce == nil && (isLinking ? presented : unlinked).take(hash, at: time)
         func remember() { if isExchanged || assertion.nonce != nil { presented.add(hash, at: time) } }
         switch config.check {
         case .openID(let issuer, let clientIDs):
@@ -92,6 +93,16 @@ package final class IdentityProviders: Sendable {
             remember()
             return try ProviderProfile(claims: Self.openID(profile))
         }
+    }
+
+    /// Lets a client whose account could not be linked, because another user has it, sign in as that user. It no longer
+    /// has the token's nonce.
+    func expectSignIn(with assertion: ProviderAssertion, from address: String) {
+        unlinked.add(Self.hash(of: assertion, from: address), at: now())
+    }
+
+    private static func hash(of assertion: ProviderAssertion, from address: String) -> [UInt8] {
+        Secrets.hash("\(address) \(assertion.idToken ?? assertion.accessToken ?? "")")
     }
 
     /// Gets the tokens for the code of an assertion, if it has nothing better.

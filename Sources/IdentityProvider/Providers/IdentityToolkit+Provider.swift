@@ -34,6 +34,7 @@ extension IdentityToolkit {
         } catch let refusal as LinkRefusal {
             guard call.fields.flag("returnIdpCredential") == true else { throw IdentityToolkitError(refusal.message) }
             answer["errorMessage"] = .string(refusal.message)
+            providers.expectSignIn(with: assertion, from: call.origin.address)
             return answer
         }
         switch result {

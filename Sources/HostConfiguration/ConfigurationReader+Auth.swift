@@ -45,7 +45,10 @@ extension ConfigurationReader {
             )
             return nil
         }
-        return text
+        // As browsers write it: the address of a page is compared with it.
+        let origin = text.lowercased()
+        let defaultPort = parts[0] == "https:" ? ":443" : ":80"
+        return origin.hasSuffix(defaultPort) ? String(origin.dropLast(defaultPort.count)) : origin
     }
 
     private mutating func domains(_ node: JSONNode) -> [String] {

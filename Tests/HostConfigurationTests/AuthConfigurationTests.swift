@@ -50,6 +50,15 @@ struct AuthConfigurationTests {
         #expect(auth == expected)
     }
 
+    /// Codes of providers are for the page at this address, whose script writes it as the browser does.
+    @Test(arguments: [
+        ("https://Auth.Example.com:443", "https://auth.example.com"), ("http://localhost:80", "http://localhost"),
+        ("https://auth.example.com:8443", "https://auth.example.com:8443"),
+        ("http://localhost:443", "http://localhost:443"),
+    ]) func thePublicAddressIsThatOfBrowsers(written: String, address: String) throws {
+        #expect(try read(#"{"publicAddress": "\#(written)"}"#).publicAddress == address)
+    }
+
     @Test(arguments: [
         (#"{"issuer": "me"}"#, "auth.issuer: \"me\" is not allowed here; write \"google\" or \"own\""),
         (#"{"signedTokens": 1}"#, "auth.signedTokens: 1 is neither true nor false"),

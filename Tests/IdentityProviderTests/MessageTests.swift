@@ -216,6 +216,24 @@ import Testing
         }
     }
 
+    /// It may have been queued before the network was there, which has set the clock.
+    @Test func aMailFromBeforeTheClockWasSetBackIsSent() async throws {
+        let clock = ManualClock.atIssue()
+        try await Self.queueing(clock) { host in
+            let queue = host.toolkit.codes.queue
+            clock.setWall(Timestamp(seconds: TestIssuer.start + 7200, nanoseconds: 0))
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            _ = try await Self.askForReset(host)
+            clock.setWall(Timestamp(seconds: TestIssuer.start, nanoseconds: 0))
+            let lease = try #require(try await queue.take(4).leases.first)
+            #expect(lease.message.mail?.to == "ada@example.com")
+            #expect(try await queue.take(4).leases.isEmpty)
+            #expect(try await queue.finish(lease, .accepted) == .done)
+            #expect(try await queue.take(4).isChange)
+            #expect(try await host.users.read { try $0.nextMessageTime(OutgoingMessage.Lane.allCases) } == nil)
+        }
+    }
+
     @Test func mailsThatHangDoNotHoldUpTexts() async throws {
         try await Self.queueing(ManualClock.atIssue()) { host in
             let queue = host.toolkit.codes.queue

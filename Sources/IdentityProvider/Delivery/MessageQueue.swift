@@ -71,7 +71,8 @@ struct MessageQueue: Sendable {
     /// - Throws: `DocumentError` if the store can't be read or changed.
     func take(_ limits: [OutgoingMessage.Lane: Int]) async throws -> Step {
         let next = try await users.read { try $0.nextMessageTime(Array(limits.keys)) }
-        guard let next, next <= now() else { return Step(next: next) }
+        let time = now()
+        guard let next, next <= time || next > Self.latest(at: time) else { return Step(next: next) }
         return try await users.commit { transaction in
             var step = Step()
             let time = transaction.seconds
@@ -88,7 +89,8 @@ struct MessageQueue: Sendable {
         in transaction: UserTransaction
     ) throws {
         var leased = 0
-        for (subject, due) in try transaction.dueMessages(lane, at: time, limit: lookedAtOnce) {
+        let found = try transaction.dueMessages(lane, at: time, orAfter: latest(at: time), limit: lookedAtOnce)
+        for (subject, due) in found {
             guard var message = try transaction.readableMessage(subject), message.lane == lane, message.due == due
             else {
                 // Earlier versions had one lane.
@@ -152,6 +154,10 @@ struct MessageQueue: Sendable {
             }
         }
     }
+
+    /// The latest time for which a message can wait. Those that wait for a later one are from before the clock was set
+    /// back.
+    private static func latest(at now: Int64) -> Int64 { now + longestPause + leaseTime }
 
     /// From when on a message isn't sent, in seconds since 1970.
     private static func end(of message: OutgoingMessage) -> Int64 {

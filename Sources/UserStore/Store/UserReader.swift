@@ -76,11 +76,13 @@ extension UserReader {
     }
 
     /// The subjects of the messages of a lane that are due at a time, and since when, the longest due first.
+    ///
+    /// - Parameter latest: messages that would be due after this time are due, too.
     package func dueMessages(
-        _ lane: OutgoingMessage.Lane, at now: Int64, limit: Int
+        _ lane: OutgoingMessage.Lane, at now: Int64, orAfter latest: Int64 = .max, limit: Int
     ) throws -> [(subject: [UInt8], due: Int64)] {
         try keys(startingWith: [UserKeys.due(lane).rawValue], limit: limit)
-            .map { (UserKeys.hash(in: $0), UserKeys.dueTime(in: $0)) }.filter { $0.1 <= now }
+            .map { (UserKeys.hash(in: $0), UserKeys.dueTime(in: $0)) }.filter { $0.1 <= now || $0.1 > latest }
     }
 
     /// When the next message of one of the lanes is due, in seconds since 1970; nil if there is no message.

@@ -234,6 +234,24 @@ import Testing
         }
     }
 
+    /// A mail that waits to be tried again is the first of the table then.
+    @Test func noMailFromBeforeTheClockWasSetBackWaitsForARetry() async throws {
+        let clock = ManualClock.atIssue()
+        try await Self.queueing(clock) { host in
+            let queue = host.toolkit.codes.queue
+            clock.setWall(Timestamp(seconds: TestIssuer.start + 7200, nanoseconds: 0))
+            for email in ["ada@example.com", "ken@example.com"] {
+                _ = try await host.signUp(email, "old-secret")
+                _ = try await Self.askForReset(host, email)
+            }
+            clock.setWall(Timestamp(seconds: TestIssuer.start, nanoseconds: 0))
+            let first = try #require(try await queue.take(1).leases.first)
+            #expect(try await queue.finish(first, Self.down) == .retry(seconds: 5))
+            let second = try #require(try await queue.take(1).leases.first)
+            #expect(second.subject != first.subject)
+        }
+    }
+
     @Test func mailsThatHangDoNotHoldUpTexts() async throws {
         try await Self.queueing(ManualClock.atIssue()) { host in
             let queue = host.toolkit.codes.queue

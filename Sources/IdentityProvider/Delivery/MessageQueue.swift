@@ -99,7 +99,16 @@ struct MessageQueue: Sendable {
                 continue
             }
             if let content = message.content {
-                guard leased < limit else { continue }
+                guard leased < limit else {
+                    if due > time {
+                        // One from before the clock was set back is due now: else it would come after those that
+                        // wait to be tried again.
+                        message.due = time
+                        try transaction.store(message, subject: subject)
+                        step.isChange = true
+                    }
+                    continue
+                }
                 if end(of: message) <= time {
                     step.givenUp.append(message)
                     try settle(message, subject, in: transaction)

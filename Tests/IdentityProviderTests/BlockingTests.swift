@@ -247,36 +247,61 @@ import UserStore
         }
     }
 
+    private func shift(_ idToken: String?, _ host: Host) throws -> Int? {
+        try host.toolkit.caller(idToken).claims["shift"]?.intValue
+    }
+
+    private func changeFactors(
+        _ operation: String, _ idToken: String, _ fields: String, _ host: Host
+    ) async throws -> Host.Answer {
+        try await host.send(
+            "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:\(operation)?key=k",
+            json: #"{"idToken":"\#(idToken)",\#(fields)}"#)
+    }
+
+    /// Enrolls an authenticator app.
+    private func enroll(_ idToken: String, _ host: Host) async throws -> Host.Answer {
+        let started = try await changeFactors("start", idToken, #""totpEnrollmentInfo":{}"#, host)
+        let info = try #require(started.body["totpSessionInfo"])
+        let secret = try #require(Authenticator.secret(in: info["sharedSecretKey"]?.text ?? ""))
+        let code = Authenticator.code(secret, in: TestIssuer.start / Authenticator.period)
+        let session = info["sessionInfo"]?.text ?? ""
+        return try await changeFactors(
+            "finalize", idToken,
+            #""totpVerificationInfo":{"sessionInfo":"\#(session)","verificationCode":"\#(code)"}"#, host)
+    }
+
     /// New tokens for other second factors are of the same sign-in, so that no function is asked.
     @Test func otherSecondFactorsKeepTheClaimsOfTheSignIn() async throws {
         try await Host.serving(blocking: Shifts()) { host in
             let first = try await host.signUp("ada@example.com", "secret-1")
             _ = try await host.admin("update", #"{"localId":"\#(first.uid)","emailVerified":true}"#)
             let second = try await host.signIn("ada@example.com", "secret-1")
-            func shift(_ idToken: String) throws -> Int? { try host.toolkit.caller(idToken).claims["shift"]?.intValue }
-            func change(_ operation: String, _ idToken: String, _ fields: String) async throws -> Host.Answer {
-                try await host.send(
-                    "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:\(operation)?key=k",
-                    json: #"{"idToken":"\#(idToken)",\#(fields)}"#)
-            }
             let own = try #require(second.body["idToken"]?.text)
-            #expect(try shift(first.idToken) == 1)
-            #expect(try shift(own) == 2)
-            let started = try await change("start", own, #""totpEnrollmentInfo":{}"#)
-            let info = try #require(started.body["totpSessionInfo"])
-            let secret = try #require(Authenticator.secret(in: info["sharedSecretKey"]?.text ?? ""))
-            let code = Authenticator.code(secret, in: TestIssuer.start / Authenticator.period)
-            let session = info["sessionInfo"]?.text ?? ""
-            let enrolled = try await change(
-                "finalize", own, #""totpVerificationInfo":{"sessionInfo":"\#(session)","verificationCode":"\#(code)"}"#)
+            #expect(try shift(first.idToken, host) == 1)
+            #expect(try shift(own, host) == 2)
+            let enrolled = try await enroll(own, host)
             let proved = try #require(enrolled.body["idToken"]?.text)
-            #expect(try shift(proved) == 2)
+            #expect(try shift(proved, host) == 2)
             let refreshed = try await host.refresh(try #require(enrolled.body["refreshToken"]?.text))
-            #expect(try shift(try #require(refreshed.body["id_token"]?.text)) == 2)
+            #expect(try shift(refreshed.body["id_token"]?.text, host) == 2)
             let stored = try await host.users.read { try $0.user(first.uid) }
             let id = try #require(stored?.secondFactors.first?.id)
-            let left = try await change("withdraw", proved, #""mfaEnrollmentId":"\#(id)""#)
-            #expect(try shift(try #require(left.body["idToken"]?.text)) == 2)
+            let left = try await changeFactors("withdraw", proved, #""mfaEnrollmentId":"\#(id)""#, host)
+            #expect(try shift(left.body["idToken"]?.text, host) == 2)
+        }
+    }
+
+    @Test func aSecondFactorAfterTheClockWasSetBackKeepsTheClaimsOfTheSignIn() async throws {
+        let clock = ManualClock.atIssue()
+        try await Host.serving(blocking: Shifts(), now: clock.wall) { host in
+            clock.advance(seconds: 7200)
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            _ = try await host.admin("update", #"{"localId":"\#(user.uid)","emailVerified":true}"#)
+            clock.advance(seconds: -7200)
+            let refreshed = try await host.refresh(user.refreshToken)
+            let enrolled = try await enroll(try #require(refreshed.body["id_token"]?.text), host)
+            #expect(try shift(enrolled.body["idToken"]?.text, host) == 1)
         }
     }
 

@@ -152,8 +152,11 @@ extension IdentityToolkit {
     /// doesn't tell which these are.
     private func sessionClaims(of caller: Caller, in transaction: UserTransaction) throws -> String? {
         try transaction.sessions(of: caller.uid).first { session in
-            guard session.claims != nil, session.provider == caller.provider, session.signedInAt == caller.signedInAt
-            else { return false }
+            // No token names a time after its own, also if the clock was set back since the sign-in.
+            let signedInAt = min(session.signedInAt, caller.issuedAt)
+            guard session.claims != nil, session.provider == caller.provider, signedInAt == caller.signedInAt else {
+                return false
+            }
             // Another sign-in of the same second may have others.
             return IDTokenClaims.custom(session.claims).allSatisfy { name, value in
                 IDTokenClaims.reserved.contains(name) || caller.claims[name] == value

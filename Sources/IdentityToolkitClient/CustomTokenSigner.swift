@@ -66,8 +66,7 @@ struct CustomTokenSigner: Sendable {
                 throw .unavailable(
                     OutboundError(
                         error.kind, host: error.host,
-                        "the metadata server, which names the account that signs custom tokens, can't be reached: "
-                            + "\(error.reason). \(Self.keyAdvice)"))
+                        "the account that signs custom tokens is unknown: \(error.reason). \(Self.keyAdvice)"))
             }
             guard let account = named else {
                 throw .notConfigured("the metadata server names no service account. \(Self.keyAdvice)")

@@ -112,7 +112,7 @@ final class AttemptGate: Sendable {
     /// - Parameter failed: at least as many as are allowed.
     private static func isPaused(_ subject: Subject, _ failed: FailedAttempts, at now: Int64) -> Bool {
         // A failure in the future, from before the clock was set back, brings no pause until then.
-        (0..<pause(after: failed.count - subject.allowance)).contains(now - failed.lastAt)
+        abs(now - failed.lastAt) < pause(after: failed.count - subject.allowance)
     }
 
     /// The pause in seconds.

@@ -155,7 +155,7 @@ package final class IdentityProviders: Sendable {
             profile = try await fetch(address, accessToken)
         } catch let error as IdentityToolkitError where !error.mayPass {
             // Such as for an access token with the app's own scopes, which is for another API.
-            logger.notice("a provider refuses to describe a user", metadata: ["auth.issuer": "\(issuer)"])
+            logger.debug("a provider refuses to describe a user", metadata: ["auth.issuer": "\(issuer)"])
             return claims
         }
         // Section 5.3.2: else the profile isn't this user's.

@@ -1,5 +1,13 @@
 package import NIOCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Lets a server's channel rest while the system has neither files nor memory for another connection: it would go on trying
 /// without a pause.
 ///
@@ -11,13 +19,16 @@ package final class AcceptPause: ChannelInboundHandler, RemovableChannelHandler 
     private var isResting = false
 
     private static let time = TimeAmount.milliseconds(250)
+    private static let shortages: Set<CInt> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
 
     /// - Parameter report: called when a rest begins.
     package init(report: @escaping (IOError) -> Void) { self.report = report }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // One after which nothing can be accepted any more closes the channel anyway.
-        guard let error = error as? IOError else { return context.fireErrorCaught(error) }
+        // Another one is of a client that has left meanwhile, or closes the channel.
+        guard let error = error as? IOError, Self.shortages.contains(error.errnoCode) else {
+            return context.fireErrorCaught(error)
+        }
         guard !isResting else { return }
         isResting = true
         report(error)

@@ -40,7 +40,8 @@ extension CORSPolicy {
         if text == "null" { return true }
         guard let separator = text.firstRange(of: "://") else { return false }
         let (scheme, host) = (text[..<separator.lowerBound], text[separator.upperBound...])
-        guard !scheme.isEmpty, !host.isEmpty else { return false }
+        // Web views of Android may send `file://` for an app's own pages.
+        guard !scheme.isEmpty, !host.isEmpty || scheme == "file" else { return false }
         let isWritten = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !(65...90).contains($0) }
         let hasMore = host.utf8.contains { "/?#@*".utf8.contains($0) }
         let hasUsualPort = scheme == "https" && host.hasSuffix(":443") || scheme == "http" && host.hasSuffix(":80")

@@ -85,7 +85,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "http://localhost:3000", "http://[::1]:8080", "https://a.b-c.example:80", "capacitor://localhost", "null",
+        "http://localhost:3000", "http://[::1]:8080", "https://a.b-c.example:80", "capacitor://localhost", "file://",
+        "null",
     ])
     func anOriginMayHaveAPortAndAnyScheme(origin: String) {
         #expect(problems(ofOrigin: origin).isEmpty)

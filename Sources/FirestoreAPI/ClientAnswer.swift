@@ -47,11 +47,11 @@ final class ClientAnswer: AnswerBytes {
             state.held = state.bytes
             return true
         }
-        guard isTaken else {
-            throw DocumentError(
-                .resourceExhausted,
-                "too much is held for this caller, or for all: large requests under way, and answers that wait to be "
-                    + "received; read them, and ask for less at a time")
-        }
+        guard isTaken else { throw Self.tooMuch }
     }
+
+    static let tooMuch = DocumentError(
+        .resourceExhausted,
+        "too much is held for this caller, or for all: large requests under way, and answers that wait to be received; "
+            + "read them, and ask for less at a time")
 }

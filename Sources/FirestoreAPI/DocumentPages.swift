@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import FirestoreJSON
 import StrictJSON
 import TextFormats
@@ -88,11 +89,8 @@ struct DocumentPages {
         if !listing.token.isEmpty {
             request.start = Query.Cursor(values: try PageToken.values(listing.token), before: false)
         }
-        let (found, size) = try await found(by: request, atMost: size, listing.consistency, as: principal)
-        let page = found.prefix(size)
-        guard found.count > size || principal != .admin && found.count == size, let last = page.last else {
-            return (page, nil)
-        }
+        let (page, hasMore) = try await page(of: request, atMost: size, listing.consistency, as: principal)
+        guard hasMore, let last = page.last else { return (page, nil) }
         let values = request.orderBy.map { order in
             order.field.isDocumentID
                 ? .reference(DocumentName(database: database, path: last.path)) : last[order.field] ?? .null
@@ -100,21 +98,27 @@ struct DocumentPages {
         return (page, PageToken.text(values))
     }
 
-    /// Documents for a page, and how many it holds: fewer than were asked for if these are too large for one answer.
-    private func found(
-        by request: Query, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
-    ) async throws(DocumentError) -> (documents: [Document], size: Int) {
-        var (request, size) = (request, limit)
+    /// A page's documents, fewer than it may have if these are too large for one answer, and whether there may be more.
+    private func page(
+        of query: Query, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> (documents: ArraySlice<Document>, hasMore: Bool) {
+        var (query, size) = (query, limit)
+        // Reads one document more than the page holds, to find out whether there is another page. Rules decide on the limit
+        // that a client asks for, and an answer of large documents may have no room for it: after a full page the next one
+        // may be empty.
+        var looksAhead = principal == .admin
         while true {
-            // Reads one document more than the page holds, to find out whether there is another page. Rules decide on the
-            // limit that a client asks for: after a full page it may find that the next one is empty.
-            request.limit = principal == .admin ? size + 1 : size
+            query.limit = looksAhead ? size + 1 : size
             do throws(DocumentError) {
-                return (try await service.query(request, consistency, as: principal).documents, size)
+                let found = try await service.query(query, consistency, as: principal).documents
+                return (found.prefix(size), looksAhead ? found.count > size : found.count == size)
             } catch {
-                guard error.code == .resourceExhausted, size > 1 else { throw error }
+                // What takes too long to find would take as long again.
+                guard error == .answerTooLarge || error == ClientAnswer.tooMuch, size > 1 || looksAhead else {
+                    throw error
+                }
                 ClientCall.current?.answer?.release()
-                size /= 2
+                (size, looksAhead) = ((size + 1) / 2, false)
             }
         }
     }

@@ -70,7 +70,10 @@ import Testing
             $0.pageSize = 65_535
             $0.showMissing = true
         }
-        await #expect(throws: DocumentError.self) { try await small.calls.list(all, .admin) }
+        // Two of them are larger than one answer.
+        let page = try await small.calls.list(all, .admin)
+        #expect(page.documents.count == 1)
+        #expect(!page.nextPageToken.isEmpty)
         var names = all
         names.mask = FSDocumentMask()
         let listed = try await small.calls.list(names, .admin).documents

@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 
 /// How large the documents may be that a read still returns, in the host's memory or as JSON: a read that needs more
 /// fails, rather than exhausting the host's memory.
@@ -27,11 +27,7 @@ struct ReadBudget {
     /// - Throws: `resourceExhausted` if the read needs more than one answer may hold, or than its caller may have now.
     mutating func take(_ weight: Int) throws(DocumentError) {
         left -= weight
-        guard left >= 0 else {
-            throw DocumentError(
-                .resourceExhausted,
-                "one answer may hold about \(limit / 1_048_576) MiB of JSON, the limit; ask for less, page by page")
-        }
+        guard left >= 0 else { throw .answerTooLarge }
         try answer?.take(weight)
     }
 
@@ -41,4 +37,12 @@ struct ReadBudget {
     }
 
     static func weight(ofMissing path: DocumentPath) -> Int { 64 + path.string.utf8.count }
+}
+
+extension DocumentError {
+    /// A smaller part of the same answer may be read.
+    package static let answerTooLarge = DocumentError(
+        .resourceExhausted,
+        "one answer may hold about \(DocumentLimits.maxWeight / 1_048_576) MiB of JSON, the limit; ask for less, page by "
+            + "page")
 }

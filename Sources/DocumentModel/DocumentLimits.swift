@@ -44,11 +44,12 @@ public enum DocumentLimits {
     }
 
     /// Checks what a document would take in memory.
-    package static func checkWeight(of document: Document) throws(DocumentError) {
-        let weight = document.weight
+    ///
+    /// - Parameter weight: as ``Document/weight``.
+    package static func check(weight: Int, of path: DocumentPath) throws(DocumentError) {
         guard weight <= maxWeight else {
             throw .invalidArgument(
-                "document \"\(document.path)\" would take about \(weight) bytes in memory or as JSON, more than "
+                "document \"\(path)\" would take about \(weight) bytes in memory or as JSON, more than "
                     + "32 MiB, the limit; it has too many small values")
         }
     }

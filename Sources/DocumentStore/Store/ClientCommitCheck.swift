@@ -166,7 +166,7 @@ extension CommitDecision {
         var computed: ComputedCommit?
         if isSmall {
             // Many small values take a multiple of what is stored. What is written is the request's.
-            let bytes = outcome.changes.reduce(documents.bytes) { $0 + ($1.before?.weight ?? 0) }
+            let bytes = outcome.changes.reduce(documents.bytes) { $0 + (documents.stored[$1.path]?.weight ?? 0) }
             if let held = HeldBytes(bytes, of: parts) {
                 computed = ComputedCommit(outcome, documents)
                 computed?.held = held

@@ -13,14 +13,17 @@ struct RecentChanges: Sendable {
         /// About what it takes in memory, which for many small values is a multiple of what is stored.
         var heldBytes: Int
 
-        /// - Parameter storedBytes: the size of the document before and after the change, together.
-        init(_ change: DocumentChange, version: Int64, storedBytes: Int) {
+        /// - Parameters:
+        ///   - storedBytes: the size of the document before and after the change, together.
+        ///   - weight: as ``DocumentChange/weight``, which would look at all of the documents on the writer's thread: the
+        ///     commit knows it.
+        init(_ change: DocumentChange, version: Int64, storedBytes: Int, weight: Int = 0) {
             self.version = version
             self.change = change
             collection = change.path.parent
             group = collection.id
             bytes = storedBytes + 256
-            heldBytes = max(bytes, change.weight + 256)
+            heldBytes = max(bytes, weight + 256)
         }
     }
 

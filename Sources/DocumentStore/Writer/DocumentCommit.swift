@@ -136,9 +136,10 @@ final class DocumentCommit: CommitPart {
     func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         guard let prepared else { return }
         var applied: [RecentChanges.Entry] = []
-        for change in prepared.outcome.changes {
+        for (change, weight) in zip(prepared.outcome.changes, prepared.outcome.weights) {
             // Encoded once, for both the table and the log.
-            let (key, before) = prepared.stored[change.path] ?? (DocumentKeys.key(of: change.path), nil)
+            let (key, before, weightBefore) =
+                prepared.stored[change.path] ?? (DocumentKeys.key(of: change.path), nil, 0)
             let after = change.after.map(StoredDocument.encode)
             if let after { try storage.put(.documents, key, after) } else { try storage.delete(.documents, key) }
             try storage.updateEntries(
@@ -146,7 +147,8 @@ final class DocumentCommit: CommitPart {
             try batch.log(key, of: DocumentWriter.self, before: before, after: after, version: version)
             applied.append(
                 RecentChanges.Entry(
-                    change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))
+                    change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0),
+                    weight: weightBefore + weight))
         }
         // Writes that change nothing still have a commit time of their own.
         if !prepared.outcome.results.isEmpty { batch.versions.claim(version) }
@@ -171,17 +173,17 @@ final class DocumentCommit: CommitPart {
     }
 }
 
-/// A commit's changes, and the stored bytes of the documents before, which the change log gets.
+/// A commit's changes, and the stored bytes of the documents before, which the change log gets, with their weights.
 struct ComputedCommit: Sendable {
     var outcome: WriteOutcome
-    let stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)]
+    let stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)]
     /// Counts it while it waits for the writer.
     var held: HeldBytes?
 
     /// - Parameter documents: those that were read for it, of which only the changed ones are kept.
     init(_ outcome: WriteOutcome, _ documents: StoredDocuments) {
         self.outcome = outcome
-        var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
+        var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)] = [:]
         for change in outcome.changes { stored[change.path] = documents.stored[change.path] }
         self.stored = stored
     }

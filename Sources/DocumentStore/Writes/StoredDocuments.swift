@@ -1,7 +1,7 @@
 import StorageEngine
 import DocumentModel
 
-/// The documents that a commit has read, with their stored bytes, which are reused for the change log.
+/// The documents that a commit has read, with their stored bytes, which are reused for the change log, and their weights.
 final class StoredDocuments {
     private let storage: any StorageReader
     private let maxBytes: Int
@@ -10,7 +10,7 @@ final class StoredDocuments {
     private(set) var bytes = 0
     /// About what they take in memory: many small values take a multiple of what is stored.
     private var weight = 0
-    private(set) var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
+    private(set) var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)] = [:]
 
     /// - Parameters:
     ///   - maxBytes: the limit on their total size, because all are held until the commit is stored. In memory they may
@@ -26,12 +26,19 @@ final class StoredDocuments {
         let key = DocumentKeys.key(of: path)
         let found = try storage.get(.documents, key)
         if let found { try meter?.readDocument(found.count) } else { try meter?.readEntries() }
-        let isNew = stored.updateValue((key, found), forKey: path) == nil
-        if isNew { bytes += found?.count ?? 0 }
+        let isNew = stored[path] == nil
+        if isNew {
+            stored[path] = (key, found, 0)
+            bytes += found?.count ?? 0
+        }
         guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         guard let found else { return nil }
         let document = try StoredDocument.decode(found, path: path)
-        if isNew { weight += document.weight }
+        if isNew {
+            let own = document.weight
+            stored[path]?.weight = own
+            weight += own
+        }
         guard weight / 2 <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         return document
     }

@@ -3,6 +3,12 @@ import DocumentModel
 
 /// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
+    /// A document after the writes, and about what it takes in memory if they change it.
+    private struct Written {
+        var document: Document?
+        var weight = 0
+    }
+
     private(set) var outcome = WriteOutcome()
     /// What the policy's decisions have cost.
     private(set) var decisionCost = 0
@@ -17,7 +23,7 @@ struct WriteComputation {
     private let read: (DocumentPath) throws -> Document?
     private var order: [DocumentPath] = []
     private var before: [DocumentPath: Document?] = [:]
-    private var after: [DocumentPath: Document?] = [:]
+    private var after: [DocumentPath: Written] = [:]
     private var transforms: [DocumentPath: Int] = [:]
     /// For each document, whether it is verified or written: Firestore refuses both in one commit.
     private var verifies: [DocumentPath: Bool] = [:]
@@ -63,10 +69,11 @@ struct WriteComputation {
         // and limits.
         if let refusal { throw refusal }
         for path in order {
-            let (old, new) = (before[path] ?? nil, after[path] ?? nil)
+            let (old, written) = (before[path] ?? nil, after[path] ?? Written())
             // A write that changes nothing keeps the time of the last change.
-            guard old?.updateTime != new?.updateTime else { continue }
-            outcome.changes.append(DocumentChange(path: path, before: old, after: new))
+            guard old?.updateTime != written.document?.updateTime else { continue }
+            outcome.changes.append(DocumentChange(path: path, before: old, after: written.document))
+            outcome.weights.append(written.weight)
         }
     }
 
@@ -90,7 +97,7 @@ struct WriteComputation {
                 return try readStored(path)
             },
             documentAfter: { [after] path throws(DocumentError) in
-                if let known = after[path] { return known }
+                if let known = after[path] { return known.document }
                 return try readStored(path)
             })
         defer { decisionCost = view.cost }
@@ -107,7 +114,7 @@ struct WriteComputation {
         let current: Document?
         let isRepeated = after[path] != nil
         if let known = after[path] {
-            current = known
+            current = known.document
         } else {
             current = try read(path)
             order.append(path)
@@ -124,10 +131,10 @@ struct WriteComputation {
                 throw DocumentError.invalidArgument("a delete or verify of \"\(path)\" can't have transforms")
             }
             if case .verify = write.operation {
-                after[path] = .some(current)
+                after[path] = Written(document: current)
                 return (WriteResult(updateTime: current?.updateTime, transformResults: []), .get(path, current))
             }
-            after[path] = .some(nil)
+            after[path] = Written()
             return (WriteResult(updateTime: nil, transformResults: []), .delete(path, current))
         case .set(let new): fields = new
         case .update(let new, let mask):
@@ -142,9 +149,9 @@ struct WriteComputation {
         var document = Document(
             path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
         if let current, Value.map(current.fields) == .map(fields) { document.updateTime = current.updateTime }
-        let written = document
-        note { () throws(DocumentError) in try DocumentLimits.checkWeight(of: written) }
-        after[path] = .some(document)
+        let weight = document.weight
+        note { () throws(DocumentError) in try DocumentLimits.check(weight: weight, of: path) }
+        after[path] = Written(document: document, weight: weight)
         let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
     }

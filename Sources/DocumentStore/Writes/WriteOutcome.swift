@@ -5,6 +5,8 @@ struct WriteOutcome: Sendable {
     /// One change per document, in the order of each document's first write. Documents that the writes leave unchanged
     /// have none.
     var changes: [DocumentChange] = []
+    /// For each change, about what the document takes in memory after it.
+    var weights: [Int] = []
     var results: [WriteResult] = []
 
     /// Gives the documents that it writes the time of its commit, instead of the one that it was computed for. Server

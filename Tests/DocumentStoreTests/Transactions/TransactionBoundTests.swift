@@ -269,7 +269,9 @@ struct TransactionBoundTests {
                 path: try DocumentPath("a/d"), fields: ["n": .array(Array(repeating: .null, count: 10_000))],
                 createTime: time, updateTime: time)
             let change = DocumentChange(path: document.path, before: nil, after: document)
-            changes.append([RecentChanges.Entry(change, version: version, storedBytes: 10_000)])
+            changes.append([
+                RecentChanges.Entry(change, version: version, storedBytes: 10_000, weight: change.weight)
+            ])
         }
         #expect(changes.floor == 7)
         #expect(changes.bytes <= 3 * memory && changes.bytes > 2 * memory)

@@ -47,6 +47,11 @@ extension Value {
         return elements
     }
 
+    /// A vector with these elements.
+    package static func vector(_ elements: [Double]) -> Value {
+        .map(["__type__": .string("__vector__"), "value": .array(elements.map { .double($0) })])
+    }
+
     /// Compares two values in Firestore's total order.
     ///
     /// Values of different classes sort by ``ValueClass``. NaN is the smallest number; integers and doubles compare by

@@ -193,6 +193,40 @@ import Testing
         #expect(missing?.message == "mergeFields names size, which the data doesn't have")
     }
 
+    @Test func vectorsAreValuesOfTheirOwn() async throws {
+        try await document.setData(["a": FieldValue.vector([1, 2]), "inner": ["b": VectorValue([Float(0.5)])], "n": 1])
+        let snapshot = try await document.getDocument()
+        #expect(snapshot.a?.vectorValue == VectorValue([1, 2]))
+        #expect(snapshot.inner?["b"]?.vectorValue?.array == [0.5])
+        #expect(snapshot.n?.vectorValue == nil)
+        let read: VectorValue = try snapshot.get("a")
+        #expect(read == FieldValue.vector([1, 2]))
+        // As a whole: nothing of the map that was there stays.
+        try await document.setData(["a": ["x": 1]])
+        try await document.setData(["a": read], merge: true)
+        #expect(try await document.getDocument().data() == snapshot.data().map { ["a": $0["a"] ?? .null] })
+        try await document.updateData(["a": FieldValue.vector([3])])
+        let found = try await tester.firestore.collection("things")
+            .whereField("a", isEqualTo: FieldValue.vector([3])).getDocuments()
+        #expect(found.map(\.documentID) == ["t"])
+    }
+
+    @Test func otherVectorsAreRefusedByName() async throws {
+        func refusal(_ array: [Double]) async -> String? {
+            let error = await #expect(throws: DocumentError.self) {
+                try await document.setData(["a": ["b": FieldValue.vector(array)]])
+            }
+            #expect(error?.code == .invalidArgument)
+            return error?.message
+        }
+        #expect(await refusal([]) == "a.b: a vector has 0 elements; it must have 1 to 2048")
+        #expect(
+            await refusal([Double](repeating: 0, count: 2049))
+                == "a.b: a vector has 2049 elements; it must have 1 to 2048")
+        #expect(await refusal([0, .nan]) == "a.b: a vector's element 1 is NaN")
+        try await document.setData(["a": FieldValue.vector([Double](repeating: 1, count: 2048))])
+    }
+
     @Test func outerSlashesDontMatter() async throws {
         let firestore = tester.firestore
         #expect(firestore.document("/things/t/") == document)

@@ -3,9 +3,9 @@ import StrictJSON
 
 /// Decodes a document's fields as a `Codable` type.
 ///
-/// `Timestamp` and `Date` are decoded from timestamps, `Data` from bytes, `GeoPoint` and ``DocumentReference`` from
-/// native values. Any numeric type accepts any number that it can represent exactly; a `Decimal` has the digits of the
-/// double. A null or missing field is nil.
+/// `Timestamp` and `Date` are decoded from timestamps, `Data` from bytes, `GeoPoint`, ``VectorValue`` and
+/// ``DocumentReference`` from native values. Any numeric type accepts any number that it can represent exactly; a
+/// `Decimal` has the digits of the double. A null or missing field is nil.
 public struct DocumentDecoder: Sendable {
     public init() {}
 

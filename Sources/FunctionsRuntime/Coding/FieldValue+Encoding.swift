@@ -20,6 +20,9 @@ extension FieldValue {
         }
         if T.self == Data.self, let data = value as? Data { return .field(data.fieldValue) }
         if T.self == GeoPoint.self, let point = value as? GeoPoint { return .field(point.fieldValue) }
+        if T.self == VectorValue.self, let vector = value as? VectorValue {
+            return vector.problem.map { .failure($0.message) } ?? .field(vector.fieldValue)
+        }
         if T.self == DocumentReference.self, let reference = value as? DocumentReference {
             return .field(reference.fieldValue)
         }

@@ -30,7 +30,7 @@ extension Value {
         case .reference: "a reference"
         case .geoPoint: "a geo point"
         case .array: "an array"
-        case .map: "a map"
+        case .map: vectorElements == nil ? "a map" : "a vector"
         }
     }
 
@@ -46,6 +46,7 @@ extension Value {
             guard case .geoPoint(let point) = self else { return .mismatch(expected: "a geo point") }
             return .required(point, "a geo point")
         }
+        if type == VectorValue.self { return .required(VectorValue(stored: self), "a vector") }
         if type == DocumentReference.self {
             guard let firestore = context.firestore else {
                 return .mismatch(expected: "a value that isn't a document reference, because there is no database")

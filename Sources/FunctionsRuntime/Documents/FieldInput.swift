@@ -7,8 +7,8 @@ public import StrictJSON
     public import Foundation
 #endif
 
-/// A value that can be written to a field or compared with one: strings, numbers, times, bytes, references, JSON,
-/// arrays, maps, and ``FieldValue``.
+/// A value that can be written to a field or compared with one: strings, numbers, times, bytes, references, vectors,
+/// JSON, arrays, maps, and ``FieldValue``.
 ///
 /// Fields that are written, and arrays and maps in them, may also be nil, which is null, and `Encodable` values, which
 /// become maps as in `setData(from:)`:

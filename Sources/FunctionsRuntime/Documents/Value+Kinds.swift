@@ -34,6 +34,7 @@ extension Value {
     public var dateValue: Date? { timestampValue?.dateValue() }
     public var dataValue: Data? { if case .bytes(let value) = self { Data(value) } else { nil } }
     public var geoPointValue: GeoPoint? { if case .geoPoint(let value) = self { value } else { nil } }
+    public var vectorValue: VectorValue? { VectorValue(stored: self) }
 
     /// The path of a referenced document: `users/ada`. To get a reference, decode ``DocumentReference``.
     public var referencePath: String? { if case .reference(let value) = self { value.path.string } else { nil } }

@@ -135,7 +135,9 @@ private struct GatheredFields {
             transforms.append(FieldTransform(FieldPath(segments: path), operation))
             return nil
         case .map(let fields): return try map(fields, at: path)
-        case .value(.map(let fields)): return try map(fields.mapValues { FieldValue($0) }, at: path)
+        // A vector is stored as a map, but written as one value.
+        case .value(.map(let fields)) where Value.map(fields).vectorElements == nil:
+            return try map(fields.mapValues { FieldValue($0) }, at: path)
         case .value, .array, .invalid:
             let path = FieldPath(segments: path)
             leaves.append(path)

@@ -69,7 +69,9 @@ struct ChangedDocument: Sendable {
         _ before: [String: Value], _ after: [String: Value], below path: [String], _ mask: inout [FieldPath]
     ) {
         for name in Set(before.keys).union(after.keys).sorted() where before[name] != after[name] {
-            if case .map(let old)? = before[name], case .map(let new)? = after[name], !old.isEmpty, !new.isEmpty {
+            if case .map(let old)? = before[name], case .map(let new)? = after[name], !old.isEmpty, !new.isEmpty,
+                before[name]?.vectorElements == nil, after[name]?.vectorElements == nil
+            {
                 compare(old, new, below: path + [name], &mask)
             } else {
                 mask.append(FieldPath(segments: path + [name]))

@@ -123,6 +123,51 @@ import Testing
         #expect(throws: DecodingError.self) { try decode(Int.self, .string("3")) }
     }
 
+    @Test func vectorsAreStoredAsVectors() async throws {
+        struct Item: Codable, Equatable {
+            var embedding: VectorValue
+            var older: [String: VectorValue] = [:]
+            var none: VectorValue?
+        }
+        let item = Item(embedding: FieldValue.vector([1.5, -0.5]), older: ["a": VectorValue([Float(0.25)])])
+        let fields = try await self.fields(item)
+        #expect(fields == ["embedding": .vector([1.5, -0.5]), "older": .map(["a": .vector([0.25])])])
+        #expect(try DocumentDecoder().decode(Item.self, from: fields) == item)
+        // A callable's client sees what the iOS SDK encodes.
+        let bytes = try CallableEncoder().encode(item.embedding)
+        #expect(String(decoding: bytes, as: UTF8.self) == #"{"array":[1.5,-0.5]}"#)
+        #expect(try CallableDecoder().decode(VectorValue.self, from: bytes) == item.embedding)
+
+        func refusal(_ value: Value) -> String? {
+            let error = #expect(throws: DecodingError.self) {
+                try DocumentDecoder().decode(Item.self, from: ["embedding": value, "older": .map([:])])
+            }
+            guard case .typeMismatch(_, let context)? = error else { return nil }
+            return context.debugDescription
+        }
+        #expect(refusal(.array([.double(1)])) == "expected a vector, found an array")
+        #expect(refusal(.map(["value": .array([])])) == "expected a vector, found a map")
+        let list = #expect(throws: DecodingError.self) {
+            try DocumentDecoder().decode([String: [Double]].self, from: ["v": .vector([1])])
+        }
+        guard case .typeMismatch(_, let context)? = list else {
+            Issue.record("\(String(describing: list))")
+            return
+        }
+        #expect(context.debugDescription == "expected an array, found a vector")
+    }
+
+    @Test(arguments: [[], [Double](repeating: 0, count: 2049), [0, .nan]]) func otherVectorsAreNotEncoded(
+        _ array: [Double]
+    ) {
+        struct Item: Encodable { var embedding: VectorValue }
+        let error = #expect(throws: EncodingError.self) {
+            try DocumentEncoder().encode(Item(embedding: VectorValue(array)))
+        }
+        guard case .invalidValue(_, let context)? = error else { return }
+        #expect(context.codingPath.map(\.stringValue) == ["embedding"])
+    }
+
     @Test func decimalsAreDoubles() async throws {
         struct Item: Codable, Equatable {
             var price: Decimal

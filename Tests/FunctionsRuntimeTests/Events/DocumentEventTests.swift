@@ -63,6 +63,7 @@ import Testing
         Mask(before: ["m": .map(["x": 1])], after: ["m": .map([:])], fields: ["m"]),
         Mask(before: ["m": .map(["a b": 1, "k": 1])], after: ["m": .map(["k": 1])], fields: ["m.`a b`"]),
         Mask(before: ["l": .array([1])], after: ["l": .array([1, 2])], fields: ["l"]),
+        Mask(before: ["v": .vector([1])], after: ["v": .vector([2])], fields: ["v"]),
     ])
     func updateMaskNamesWhatDiffers(_ mask: Mask) async throws {
         let kept = Kept<[String]?>()

@@ -30,11 +30,6 @@ package struct VectorSearch: Hashable, Sendable {
                 "findNearest.queryVector must be a vector, a map of __type__ and value, not of the type \(vector.valueClass)"
             )
         }
-        guard (1...DocumentLimits.maxVectorElements).contains(elements.count) else {
-            throw .invalidArgument(
-                "findNearest.queryVector has \(elements.count) elements; it must have 1 to "
-                    + "\(DocumentLimits.maxVectorElements)")
-        }
         var numbers: [Double] = []
         for element in elements {
             guard case .double(let number) = element else {
@@ -43,11 +38,29 @@ package struct VectorSearch: Hashable, Sendable {
             }
             numbers.append(number)
         }
+        try self.init(
+            field: field, vector: numbers, measure: measure, limit: limit, resultField: resultField,
+            threshold: threshold)
+    }
+
+    /// - Throws: `invalidArgument` that says what is wrong, in the API's names.
+    package init(
+        field: FieldPath, vector: [Double], measure: Measure, limit: Int, resultField: String?, threshold: Double?
+    ) throws(DocumentError) {
+        guard (1...DocumentLimits.maxVectorElements).contains(vector.count) else {
+            throw .invalidArgument(
+                "findNearest.queryVector has \(vector.count) elements; it must have 1 to "
+                    + "\(DocumentLimits.maxVectorElements)")
+        }
         guard (1...Self.maxLimit).contains(limit) else {
             throw .invalidArgument("findNearest.limit must be 1 to \(Self.maxLimit), not \(limit)")
         }
-        if let resultField { try DocumentLimits.checkFieldName(resultField) }
-        (self.field, self.vector, self.measure) = (field, numbers, measure)
+        do throws(DocumentError) {
+            if let resultField { try DocumentLimits.checkFieldName(resultField) }
+        } catch {
+            throw .invalidArgument("findNearest.distanceResultField: \(error.message)")
+        }
+        (self.field, self.vector, self.measure) = (field, vector, measure)
         (self.limit, self.resultField, self.threshold) = (limit, resultField, threshold)
     }
 

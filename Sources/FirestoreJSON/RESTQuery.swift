@@ -132,7 +132,9 @@ extension JSONNode {
 
 extension JSONWriter {
     /// Writes a `StructuredQuery`; its parent is in the URL. With an empty collection id it covers all collections.
-    package mutating func structuredQuery(_ query: Query) {
+    ///
+    /// - Parameter search: the `findNearest` in it.
+    package mutating func structuredQuery(_ query: Query, nearest search: VectorSearch? = nil) {
         raw("{\"from\":[{")
         if !query.collectionID.isEmpty {
             raw("\"collectionId\":")
@@ -169,6 +171,10 @@ extension JSONWriter {
             raw(",\"select\":{\"fields\":")
             array(fields) { $0.fieldReference($1) }
             raw("}")
+        }
+        if let search {
+            raw(",\"findNearest\":")
+            vectorSearch(search)
         }
         raw("}")
     }

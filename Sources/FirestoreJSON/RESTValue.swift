@@ -165,7 +165,7 @@ extension JSONWriter {
         raw("}")
     }
 
-    private mutating func number(_ value: Double) {
+    mutating func number(_ value: Double) {
         if value.isNaN {
             string("NaN")
         } else if value.isInfinite {

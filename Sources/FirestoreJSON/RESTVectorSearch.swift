@@ -51,3 +51,25 @@ extension JSONNode {
         return try value.double()
     }
 }
+
+extension JSONWriter {
+    mutating func vectorSearch(_ search: VectorSearch) {
+        raw("{\"vectorField\":")
+        fieldReference(search.field)
+        raw(",\"queryVector\":")
+        value(Value.vector(search.vector))
+        raw(",\"distanceMeasure\":")
+        string(search.measure.rawValue)
+        raw(",\"limit\":")
+        integer(search.limit)
+        if let field = search.resultField {
+            raw(",\"distanceResultField\":")
+            string(field)
+        }
+        if let threshold = search.threshold {
+            raw(",\"distanceThreshold\":")
+            number(threshold)
+        }
+        raw("}")
+    }
+}

@@ -51,6 +51,19 @@ struct RESTCodecTests {
         }
     }
 
+    @Test(arguments: VectorSearch.Measure.allCases, [nil, 0.5, -Double.infinity] as [Double?])
+    func searchesAreReadAsTheyWereWritten(measure: VectorSearch.Measure, threshold: Double?) throws {
+        let search = try VectorSearch(
+            field: FieldPath(segments: ["a.b", "c"]), vector: [1, -0.5, .infinity], measure: measure, limit: 1000,
+            resultField: threshold.map { _ in "a.b" }, threshold: threshold)
+        for query in try Self.queries() {
+            let node = try Self.node { $0.structuredQuery(query, nearest: search) }
+            let read = try node.structuredSearch(parent: query.parent)
+            #expect(read.query == query)
+            #expect(read.nearest == search)
+        }
+    }
+
     @Test func aggregationsAreReadAsTheyWereWritten() throws {
         let field = FieldPath(segments: ["a.b"])
         let fields: [AggregateField] = [.count(upTo: nil), .count(upTo: 7), .sum(field), .average(field)]

@@ -13,6 +13,13 @@ extension DocumentBackend {
         try await answer { self.query(query, consistency, in: context, completion: $0) }
     }
 
+    package func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency = .strong,
+        in context: OperationContext = OperationContext()
+    ) async throws(DocumentError) -> QueryAnswer {
+        try await answer { nearest(search, of: query, consistency, in: context, completion: $0) }
+    }
+
     package func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency = .strong,
         in context: OperationContext = OperationContext()

@@ -13,6 +13,13 @@ package protocol DocumentBackend: Sendable {
         _ query: Query, _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<QueryAnswer>)
 
+    /// Finds the documents of a query whose vectors are nearest to one, the nearest first.
+    ///
+    /// - Parameter query: the candidates; without limit, offset and cursors.
+    func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>)
+
     /// Computes numbers about a query's documents.
     func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,

@@ -51,6 +51,13 @@ extension RemoteFirestore {
         return QueryAnswer(documents: answer.documents, readTime: answer.readTime ?? now())
     }
 
+    func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency, _ context: OperationContext
+    ) async throws(DocumentError) -> QueryAnswer {
+        let answer = try await run(query, nearest: search, explain: nil, consistency, context)
+        return QueryAnswer(documents: answer.documents, readTime: answer.readTime ?? now())
+    }
+
     func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, _ context: OperationContext
     ) async throws(DocumentError) -> AggregateAnswer {
@@ -89,11 +96,12 @@ extension RemoteFirestore {
     }
 
     private func run(
-        _ query: Query, explain: RESTExplainOptions?, _ consistency: ReadConsistency, _ context: OperationContext
+        _ query: Query, nearest search: VectorSearch? = nil, explain: RESTExplainOptions?,
+        _ consistency: ReadConsistency, _ context: OperationContext
     ) async throws(DocumentError) -> StreamAnswer {
         var body = JSONWriter()
         body.raw("{\"structuredQuery\":")
-        body.structuredQuery(query)
+        body.structuredQuery(query, nearest: search)
         body.explainOptions(explain)
         body.consistency(try selector(consistency, context))
         let reader = RESTWriteReader(database: database)

@@ -122,6 +122,15 @@ extension RemoteFirestore {
         }
     }
 
+    package func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in
+            try await self.nearest(search, of: query, consistency, context)
+        }
+    }
+
     package func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<AggregateAnswer>

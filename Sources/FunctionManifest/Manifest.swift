@@ -4,7 +4,7 @@ package import DocumentModel
 package struct Manifest: Codable, Equatable, Sendable {
     /// The version of the protocol between host and workers, including manifests. Each incompatible change increments
     /// it.
-    package static let protocolVersion = 6
+    package static let protocolVersion = 7
 
     package var protocolVersion: Int
     package var functions: [FunctionManifest]

@@ -13,6 +13,11 @@ extension DocumentRequest {
             writer.write(byte: 2)
             writer.write(query)
             writer.write(consistency)
+        case .nearest(let search, let query, let consistency):
+            writer.write(byte: 20)
+            writer.write(search)
+            writer.write(query)
+            writer.write(consistency)
         case .begin(.readWrite(let retrying)):
             writer.write(byte: 3)
             writer.write(retrying)
@@ -152,6 +157,10 @@ extension DocumentRequest {
             self = .beginReading(
                 .documents(try reader.list { reader throws(DecodingFailure) in try reader.path() }))
         case 19: self = .beginReading(.query(try reader.query()))
+        case 20:
+            let search = try reader.vectorSearch()
+            let query = try reader.query()
+            self = .nearest(search, of: query, try reader.consistency())
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()

@@ -19,6 +19,10 @@ extension DocumentRequest {
             documents.query(query, consistency, in: context) {
                 completion(DocumentResponse($0) { .results($0.documents, readTime: $0.readTime) })
             }
+        case .nearest(let search, let query, let consistency):
+            documents.nearest(search, of: query, consistency, in: context) {
+                completion(DocumentResponse($0) { .results($0.documents, readTime: $0.readTime) })
+            }
         case .aggregate(let query, let fields, let consistency):
             documents.aggregate(query, fields, consistency, in: context) {
                 completion(DocumentResponse($0) { .aggregated($0.values, readTime: $0.readTime) })

@@ -5,6 +5,8 @@ package import UserModel
 package enum DocumentRequest: Hashable, Sendable {
     case get([DocumentPath], ReadConsistency)
     case query(Query, ReadConsistency)
+    /// Finds the documents of a query whose vectors are nearest to one.
+    case nearest(VectorSearch, of: Query, ReadConsistency)
     /// Aggregates over a query's documents.
     case aggregate(Query, [AggregateField], ReadConsistency)
     /// Explains how a query, or with fields an aggregation, is executed.

@@ -241,9 +241,12 @@ import _CryptoExtras
         group.orderBy = [.init(.documentID)]
         let query = Query(collectionID: "c")
         let fields: [AggregateField] = [.count(upTo: nil), .average(n)]
+        let search = try VectorSearch(
+            field: n, vector: [1], measure: .euclidean, limit: 1, resultField: nil, threshold: nil)
         let id = TransactionID(rawValue: 1)
         let requests: [DocumentRequest] = [
             .get([a, try DocumentPath("c/b")], .strong), .query(query, .strong), .aggregate(query, fields, .strong),
+            .nearest(search, of: query, .strong),
             .explain(query, [], analyze: true, .strong), .explain(query, fields, analyze: true, .strong),
             .partition(group, points: 40, .strong), .begin(.readOnly(at: nil)), .batchWrite([set, counted]),
             .commit([counted], transaction: nil, completing: nil), .rollback(id),

@@ -64,6 +64,43 @@ struct RemoteFirestoreTests {
         #expect(try written.get().isEmpty)
     }
 
+    private static func search() throws -> VectorSearch {
+        try VectorSearch(
+            field: FieldPath("v"), vector: [1, 0.5], measure: .cosine, limit: 3, resultField: "d", threshold: 0.25)
+    }
+
+    @Test func aVectorSearchIsPartOfItsQuery() async throws {
+        let search = try Self.search()
+        let vector = #"{"arrayValue":{"values":[{"doubleValue":1.0},{"doubleValue":0.5}]}}"#
+        let response = await perform(
+            { (store) throws(DocumentError) in
+                try await store.nearest(search, of: Query(collectionID: "c"), .at(Timestamp(microseconds: 5)))
+            },
+            Step(
+                ":runQuery",
+                with: #"{"structuredQuery":{"from":[{"collectionId":"c"}],"findNearest":{"vectorField":"#
+                    + #"{"fieldPath":"v"},"queryVector":{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"},"#
+                    + #""value":\#(vector)}}},"distanceMeasure":"COSINE","limit":3,"distanceResultField":"d","#
+                    + #""distanceThreshold":0.25}},"readTime":"1970-01-01T00:00:00.000005Z"}"#,
+                #"[{"document":\#(Self.found("c/b")),"readTime":"\#(Self.time)"},{"document":\#(Self.found("c/a"))}]"#))
+        let (a, b) = (try Self.document("c/a"), try Self.document("c/b"))
+        #expect(try response.get() == QueryAnswer(documents: [b, a], readTime: Timestamp(microseconds: 1_000_001)))
+    }
+
+    @Test func aVectorSearchMayBeInATransaction() async throws {
+        let search = try Self.search()
+        let response = await perform(
+            { (store) throws(DocumentError) in
+                guard case .began(let id, _) = try await store.begin() else {
+                    throw DocumentError(.internal, "it hasn't begun")
+                }
+                return try await store.nearest(search, of: Query(collectionID: "c"), .transaction(id))
+            },
+            Step(":beginTransaction", #"{"transaction":"AQ=="}"#),
+            Step(":runQuery", with: #","distanceThreshold":0.25}},"transaction":"AQ=="}"#, "[]"))
+        #expect(try response.get().documents.isEmpty)
+    }
+
     @Test func aPathInTheAddressIsEncoded() async throws {
         var query = Query(parent: try DocumentPath("a b/ü:%?#"), collectionID: "c")
         query.limit = 1

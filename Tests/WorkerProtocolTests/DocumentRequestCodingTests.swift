@@ -24,8 +24,14 @@ struct DocumentRequestCodingTests {
             ],
             precondition: .updateTime(Timestamp(microseconds: 5)))
         let id = TransactionID(rawValue: .max)
+        let plain = try VectorSearch(
+            field: field, vector: [1, -0.5], measure: .cosine, limit: 1, resultField: nil, threshold: nil)
+        let full = try VectorSearch(
+            field: FieldPath(segments: ["a.b", "c"]), vector: [Double](repeating: .infinity, count: 2048),
+            measure: .dotProduct, limit: 1000, resultField: "é", threshold: -0.25)
         let requests: [DocumentRequest] = [
             .get([path], ReadConsistency(transaction: id)), .query(query, .strong), .begin(.readOnly(at: nil)),
+            .nearest(plain, of: query, .strong), .nearest(full, of: query, ReadConsistency(transaction: id)),
             .begin(.readWrite(retrying: id)), .beginReading(.documents([path])), .beginReading(.query(query)),
             .commit([write], transaction: id, completing: [1, 2]), .rollback(id),
             .collections(below: nil), .collections(below: path), .claim(key: "é", .transactional),
@@ -79,6 +85,48 @@ struct DocumentRequestCodingTests {
         #expect(throws: BoundedRequest.Refusal.malformed(DecodingFailure("the bytes end too early"))) {
             try BoundedRequest([])
         }
+    }
+
+    /// Its worker goes on.
+    @Test func aSearchBeyondALimitIsRefused() throws {
+        func encoded(
+            vector: [Double] = [1], measure: UInt8 = 1, limit: Int = 1, resultField: String? = nil
+        ) -> [UInt8] {
+            var writer = ByteWriter()
+            writer.write(byte: 20)
+            writer.write(FieldPath(segments: ["v"]))
+            writer.write(vector) { $0.write($1) }
+            writer.write(byte: measure)
+            writer.write(count: limit)
+            writer.write(optional: resultField) { $0.write($1) }
+            writer.write(false)
+            writer.write(Query(collectionID: "c"))
+            // A strong read.
+            writer.write(byte: 0)
+            return writer.bytes
+        }
+        func refusal(_ bytes: [UInt8]) -> String? {
+            let refusal = #expect(throws: BoundedRequest.Refusal.self) { try BoundedRequest(bytes) }
+            guard case .beyondLimit(let error)? = refusal else { return nil }
+            return error.message
+        }
+        let search = try VectorSearch(
+            field: FieldPath(segments: ["v"]), vector: [1], measure: .euclidean, limit: 1, resultField: nil,
+            threshold: nil)
+        #expect(try BoundedRequest(encoded()).request == .nearest(search, of: Query(collectionID: "c"), .strong))
+        #expect(DocumentRequest.purpose(of: encoded()) == .read)
+        for count in [0, 2049] {
+            #expect(
+                refusal(encoded(vector: [Double](repeating: 0, count: count)))
+                    == "findNearest.queryVector has \(count) elements; it must have 1 to 2048")
+        }
+        for limit in [0, 1001] {
+            #expect(refusal(encoded(limit: limit)) == "findNearest.limit must be 1 to 1000, not \(limit)")
+        }
+        #expect(
+            refusal(encoded(resultField: "")) == "findNearest.distanceResultField: a field name must not be empty")
+        let unknown = DecodingFailure("a vector search has an unknown measure of distance")
+        #expect(throws: BoundedRequest.Refusal.malformed(unknown)) { try BoundedRequest(encoded(measure: 4)) }
     }
 
     @Test(arguments: [

@@ -62,6 +62,16 @@ package final class ScriptedDocuments: DocumentBackend {
         }
     }
 
+    package func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>
+    ) {
+        wait(for: .nearest(search, of: query, consistency), context, completion) {
+            guard case .results(let documents, let time) = $0 else { return nil }
+            return QueryAnswer(documents: documents, readTime: time)
+        }
+    }
+
     package func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<AggregateAnswer>

@@ -118,6 +118,15 @@ extension DocumentStore {
                 completion: completion))
     }
 
+    package func nearest(
+        _ search: VectorSearch, of query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>
+    ) {
+        nearest(search, of: query, isRun: true, consistency, in: context) { result in
+            completion(result.map { QueryAnswer(documents: $0.documents, readTime: $0.readTime) })
+        }
+    }
+
     package func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<AggregateAnswer>

@@ -15,6 +15,7 @@ struct RandomOperations {
         switch Int.random(in: 0..<15, using: &random) {
         case 0: return .get(paths(), consistency(transaction))
         case 1, 2, 3: return .query(query(), consistency(transaction))
+        case 4 where flag(): return nearest(transaction)
         case 4: return .aggregate(query(), aggregates(), consistency(transaction))
         case 5:
             return .explain(query(), random.once(in: 2) ? [] : aggregates(), analyze: flag(), consistency(transaction))
@@ -92,6 +93,16 @@ struct RandomOperations {
         case 4: return .and((0..<3).map { _ in filter(depth + 1) })
         default: return .or((0..<2).map { _ in filter(depth + 1) })
         }
+    }
+
+    private mutating func nearest(_ transaction: TransactionID?) -> DocumentRequest {
+        let vector = [Double](repeating: Double.random(in: -1...1, using: &random), count: random.pick([1, 3, 2048]))
+        let search = try? VectorSearch(
+            field: field(), vector: vector, measure: random.pick(VectorSearch.Measure.allCases),
+            limit: random.pick([1, 5, 1000]), resultField: random.once(in: 2) ? "d" : nil,
+            threshold: random.once(in: 2) ? 0.5 : nil)
+        guard let search else { preconditionFailure("a search that a request can have is refused") }
+        return .nearest(search, of: query(), consistency(transaction))
     }
 
     private mutating func aggregates() -> [AggregateField] {

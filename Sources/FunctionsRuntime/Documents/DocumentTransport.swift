@@ -50,6 +50,14 @@ extension DocumentTransport {
         return (documents, readTime)
     }
 
+    func nearest(
+        _ search: VectorSearch, of query: DocumentModel.Query, transaction: TransactionID? = nil
+    ) async throws(DocumentError) -> [DocumentModel.Document] {
+        let response = try await send(.nearest(search, of: query, ReadConsistency(transaction: transaction)))
+        guard case .results(let documents, _) = response else { throw .unexpected(response, to: "findNearest") }
+        return documents
+    }
+
     func aggregate(
         _ query: DocumentModel.Query, _ fields: [DocumentModel.AggregateField], transaction: TransactionID? = nil
     ) async throws(DocumentError) -> [Value] {

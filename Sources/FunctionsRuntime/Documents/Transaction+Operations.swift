@@ -57,6 +57,20 @@ extension Transaction {
         try await getDocuments(query).documents(as: type)
     }
 
+    /// Reads the documents of a query whose vectors are nearest to one. A concurrent change of any document of the query
+    /// aborts the transaction, also of one that isn't among the nearest.
+    public func getDocuments(_ query: VectorQuery) async throws(DocumentError) -> QuerySnapshot {
+        let (model, search) = try query.resolved()
+        return query.snapshot(of: try await read(search, of: model))
+    }
+
+    /// Reads the nearest documents and decodes them as a `Codable` type.
+    public func getDocuments<T: Decodable & Sendable>(
+        _ query: VectorQuery, as type: T.Type
+    ) async throws -> [Document<T>] {
+        try await getDocuments(query).documents(as: type)
+    }
+
     /// Computes aggregates over a query. A concurrent change of its results aborts the transaction.
     public func getAggregation(_ query: AggregateQuery) async throws(DocumentError) -> AggregateQuerySnapshot {
         let (model, fields) = try query.resolved()

@@ -192,6 +192,16 @@ public final class Transaction: Sendable {
         }
     }
 
+    func read(
+        _ search: VectorSearch, of query: DocumentModel.Query
+    ) async throws(DocumentError) -> [DocumentModel.Document] {
+        try prepareRead { _ in }
+        let id = try await begin()
+        return try await remembering { () async throws(DocumentError) in
+            try await firestore.transport.nearest(search, of: query, transaction: id)
+        }
+    }
+
     func buffer(_ write: Write) throws(DocumentError) {
         guard !isReadOnly else { throw .writeInReadOnly }
         let error: DocumentError? = state.withLock { state in

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// A vector of numbers, such as an embedding: a field's value that ``Queryable`` finds the nearest documents by.
+/// A vector of numbers, such as an embedding: a field's value that `findNearest` compares.
 ///
 /// In documents, also as a property of a `Codable` type, it is Firestore's vector of 1 to 2,048 doubles. One with fewer
 /// or more elements, or with NaN, is refused when it is used. Elsewhere it is encoded as on iOS, as an object with the

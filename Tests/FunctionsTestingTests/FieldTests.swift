@@ -227,6 +227,56 @@ import Testing
         try await document.setData(["a": FieldValue.vector([Double](repeating: 1, count: 2048))])
     }
 
+    @Test func aWriteMayRestOnWhatWasRead() async throws {
+        func refusal(_ body: () async throws -> Void) async -> StatusCode? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return (error as? DocumentError)?.code
+            }
+        }
+        let first = try #require(try await document.setData(["n": 1]))
+        try await tester.advance(by: .seconds(1))
+        let second = try #require(
+            try await document.updateData(["n": 2], precondition: .lastUpdateTime(first)))
+        let update = await refusal {
+            try await document.updateData(["n": 3], precondition: .lastUpdateTime(first))
+        }
+        #expect(update == .failedPrecondition)
+        let deletion = await refusal { try await document.delete(precondition: .lastUpdateTime(first)) }
+        #expect(deletion == .failedPrecondition)
+        let stale = tester.firestore.batch()
+        try stale.setData(["n": 1], forDocument: tester.firestore.document("things/other"))
+        try stale.deleteDocument(document, precondition: .lastUpdateTime(first))
+        let batch = await refusal { try await stale.commit() }
+        #expect(batch == .failedPrecondition)
+        #expect(try await !tester.firestore.document("things/other").getDocument().exists)
+        let transaction = await refusal {
+            try await tester.firestore.runTransaction { transaction in
+                try transaction.updateData(["n": 3], forDocument: document, precondition: .lastUpdateTime(first))
+            }
+        }
+        #expect(transaction == .failedPrecondition)
+        let writer = tester.firestore.bulkWriter()
+        try await writer.deleteDocument(document, precondition: .lastUpdateTime(first))
+        let failures = await writer.close()
+        #expect(failures.map(\.error.code) == [.failedPrecondition])
+
+        let read = try await document.getDocument()
+        #expect(read.n?.intValue == 2)
+        #expect(read.updateTime == second)
+        try await document.delete(precondition: .lastUpdateTime(second))
+        #expect(try await !document.getDocument().exists)
+        let again = await refusal { try await document.delete(precondition: .exists) }
+        #expect(again == .notFound)
+        let missing = await refusal {
+            try await document.updateData(["n": 1], precondition: .lastUpdateTime(second))
+        }
+        #expect(missing == .failedPrecondition)
+        try await document.delete()
+    }
+
     @Test func outerSlashesDontMatter() async throws {
         let firestore = tester.firestore
         #expect(firestore.document("/things/t/") == document)

@@ -98,16 +98,19 @@ public actor BulkWriter {
         try await add(write, reference)
     }
 
-    /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist.
+    /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist, and with
+    /// `failedPrecondition` if it isn't of the `lastUpdateTime` that the precondition names.
     nonisolated(nonsending) public func updateData(
-        _ fields: [String: Any?], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference, precondition: Precondition = .exists
     ) async throws(DocumentError) {
-        try await add(try .update(fields, at: reference), reference)
+        try await add(try .update(fields, at: reference, precondition), reference)
     }
 
-    /// Deletes the document, if it exists.
-    nonisolated(nonsending) public func deleteDocument(_ reference: DocumentReference) async throws(DocumentError) {
-        try await add(try .delete(reference), reference)
+    /// Deletes the document, if it exists; with a precondition that it doesn't meet, the write fails.
+    nonisolated(nonsending) public func deleteDocument(
+        _ reference: DocumentReference, precondition: Precondition? = nil
+    ) async throws(DocumentError) {
+        try await add(try .delete(reference, precondition), reference)
     }
 
     /// Sends the buffered writes.

@@ -82,15 +82,20 @@ extension DocumentReference {
 
     /// Changes fields of an existing document. A key is a dotted path: `address.city` changes one entry of a map.
     ///
-    /// - Throws: `notFound` if the document doesn't exist.
+    /// - Throws: `notFound` if the document doesn't exist; `failedPrecondition` if it isn't of the `lastUpdateTime` that the
+    ///   precondition names.
     @discardableResult
-    public func updateData(_ fields: [String: Any?]) async throws(DocumentError) -> Timestamp? {
-        try await commit(try .update(fields, at: self))
+    public func updateData(
+        _ fields: [String: Any?], precondition: Precondition = .exists
+    ) async throws(DocumentError) -> Timestamp? {
+        try await commit(try .update(fields, at: self, precondition))
     }
 
     /// Deletes the document, if it exists. Its subcollections stay.
-    public func delete() async throws(DocumentError) {
-        try await commit(try .delete(self))
+    ///
+    /// - Throws: `notFound` or `failedPrecondition` if there is a precondition that the document doesn't meet.
+    public func delete(precondition: Precondition? = nil) async throws(DocumentError) {
+        try await commit(try .delete(self, precondition))
     }
 
     @discardableResult

@@ -46,7 +46,7 @@ extension Write {
 
     /// Changes fields of an existing document. A key is a dotted path; a map replaces the previous map.
     static func update(
-        _ fields: [String: Any?], at reference: DocumentReference
+        _ fields: [String: Any?], at reference: DocumentReference, _ precondition: FunctionsRuntime.Precondition
     ) throws(DocumentError) -> Write {
         var paths: [(path: FieldPath, field: FieldValue)] = []
         for (key, input) in fields { paths.append((try FieldPath(key), FieldValue(any: input))) }
@@ -62,7 +62,7 @@ extension Write {
         }
         return Write(
             path: try reference.validPath(), operation: .update(gathered.values, mask: mask),
-            transforms: gathered.transforms, precondition: .exists(true))
+            transforms: gathered.transforms, precondition: try precondition.model())
     }
 
     /// - Parameter paths: Sorted.
@@ -75,8 +75,12 @@ extension Write {
         }
     }
 
-    static func delete(_ reference: DocumentReference) throws(DocumentError) -> Write {
-        Write(path: try reference.validPath(), operation: .delete)
+    static func delete(
+        _ reference: DocumentReference, _ precondition: FunctionsRuntime.Precondition?
+    ) throws(DocumentError) -> Write {
+        var write = Write(path: try reference.validPath(), operation: .delete)
+        if let precondition { write.precondition = try precondition.model() }
+        return write
     }
 }
 

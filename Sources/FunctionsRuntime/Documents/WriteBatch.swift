@@ -54,16 +54,19 @@ public final class WriteBatch: Sendable {
         try create(try DocumentEncoder().encode(value), forDocument: reference)
     }
 
-    /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist.
+    /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist, and with
+    /// `failedPrecondition` if it isn't of the `lastUpdateTime` that the precondition names.
     public func updateData(
-        _ fields: [String: Any?], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference, precondition: Precondition = .exists
     ) throws(DocumentError) {
-        try add(try .update(fields, at: reference))
+        try add(try .update(fields, at: reference, precondition))
     }
 
-    /// Deletes the document, if it exists.
-    public func deleteDocument(_ reference: DocumentReference) throws(DocumentError) {
-        try add(try .delete(reference))
+    /// Deletes the document, if it exists; with a precondition that it doesn't meet, the commit fails.
+    public func deleteDocument(
+        _ reference: DocumentReference, precondition: Precondition? = nil
+    ) throws(DocumentError) {
+        try add(try .delete(reference, precondition))
     }
 
     /// Stores all writes, or none.

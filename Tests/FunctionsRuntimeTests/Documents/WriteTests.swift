@@ -114,6 +114,56 @@ import Testing
         #expect(deleted.operation == .delete && deleted.precondition == nil)
     }
 
+    @Test func preconditionsComeWithTheirWrites() async throws {
+        let time = Timestamp(seconds: 5, nanoseconds: 7000)
+        let updated = try await write { try await $0.updateData(["x": 1], precondition: .lastUpdateTime(time)) }
+        #expect(updated.operation == .update(["x": 1], mask: [try path("x")]))
+        #expect(updated.precondition == .updateTime(time))
+        let found = try await write { try await $0.updateData(["x": 1], precondition: .exists) }
+        #expect(found.precondition == .exists(true))
+        let deleted = try await write { try await $0.delete(precondition: .lastUpdateTime(time)) }
+        #expect(deleted.operation == .delete && deleted.precondition == .updateTime(time))
+        let gone = try await write { try await $0.delete(precondition: .exists) }
+        #expect(gone.operation == .delete && gone.precondition == .exists(true))
+
+        let path = try DocumentPath("users/ada")
+        let expected = [
+            Write(
+                path: path, operation: .update(["x": 1], mask: [FieldPath(segments: ["x"])]),
+                precondition: .updateTime(time)),
+            Write(path: path, operation: .delete, precondition: .updateTime(time)),
+            Write(path: path, operation: .delete, precondition: .exists(true)),
+        ]
+        let batched = ScriptedTransport([.committed(3)])
+        let batch = Firestore(transport: batched).batch()
+        let ada = firestore.document("users/ada")
+        try batch.updateData(["x": 1], forDocument: ada, precondition: .lastUpdateTime(time))
+        try batch.deleteDocument(ada, precondition: .lastUpdateTime(time))
+        try batch.deleteDocument(ada, precondition: .exists)
+        try await batch.commit()
+        #expect(batched.requests == [.commit(expected, transaction: nil, completing: nil)])
+        let transacted = ScriptedTransport([.began(1), .committed(3)])
+        try await Firestore(transport: transacted).runTransaction { transaction in
+            try transaction.updateData(["x": 1], forDocument: ada, precondition: .lastUpdateTime(time))
+            try transaction.deleteDocument(ada, precondition: .lastUpdateTime(time))
+            try transaction.deleteDocument(ada, precondition: .exists)
+        }
+        guard case .commit(let writes, _, _, _)? = transacted.requests.last else {
+            Issue.record("\(transacted.requests)")
+            return
+        }
+        #expect(writes == expected)
+    }
+
+    @Test func aTimeThatNoDocumentHasIsRefused() async {
+        let never = Precondition.lastUpdateTime(Timestamp(seconds: .max, nanoseconds: 0))
+        let error = await #expect(throws: DocumentError.self) {
+            try await firestore.document("users/ada").delete(precondition: never)
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "a precondition's lastUpdateTime is not within years 1 to 9999")
+    }
+
     struct Refused: Sendable, CustomTestStringConvertible {
         var fields: [String: any FieldInput]
         var updates = true

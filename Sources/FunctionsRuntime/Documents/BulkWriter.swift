@@ -99,7 +99,7 @@ public actor BulkWriter {
     }
 
     /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist, and with
-    /// `failedPrecondition` if it isn't of the `lastUpdateTime` that the precondition names.
+    /// `failedPrecondition` if it has changed since the precondition's `lastUpdateTime`.
     nonisolated(nonsending) public func updateData(
         _ fields: [String: Any?], forDocument reference: DocumentReference, precondition: Precondition = .exists
     ) async throws(DocumentError) {

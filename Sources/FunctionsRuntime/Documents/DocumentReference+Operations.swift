@@ -82,8 +82,8 @@ extension DocumentReference {
 
     /// Changes fields of an existing document. A key is a dotted path: `address.city` changes one entry of a map.
     ///
-    /// - Throws: `notFound` if the document doesn't exist; `failedPrecondition` if it isn't of the `lastUpdateTime` that the
-    ///   precondition names.
+    /// - Throws: `notFound` if the document doesn't exist; `failedPrecondition` if it has changed since the precondition's
+    ///   `lastUpdateTime`.
     @discardableResult
     public func updateData(
         _ fields: [String: Any?], precondition: Precondition = .exists

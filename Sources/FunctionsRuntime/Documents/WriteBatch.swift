@@ -55,7 +55,7 @@ public final class WriteBatch: Sendable {
     }
 
     /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist, and with
-    /// `failedPrecondition` if it isn't of the `lastUpdateTime` that the precondition names.
+    /// `failedPrecondition` if it has changed since the precondition's `lastUpdateTime`.
     public func updateData(
         _ fields: [String: Any?], forDocument reference: DocumentReference, precondition: Precondition = .exists
     ) throws(DocumentError) {

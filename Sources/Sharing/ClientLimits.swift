@@ -39,7 +39,7 @@ package struct ClientLimits: Hashable, Sendable {
         package var waitingBytes = 16 << 20
         package var allWaitingBytes = 256 << 20
         /// The documents that limited queries keep, of all targets and of those of one client.
-        package var allWindowBytes = 256 << 20
+        package var allWindowBytes = 512 << 20
         package var windowBytesPerClient = 32 << 20
         /// How long per minute one client's targets may query again.
         package var refillSeconds = 2

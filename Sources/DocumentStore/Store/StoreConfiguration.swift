@@ -69,7 +69,7 @@ package struct StoreConfiguration: Sendable {
     package var maxTargetBytes = 256 * 1024 * 1024
     package var maxTargetBytesPerClient = 32 * 1024 * 1024
     /// The memory of the windows of all listeners, and of those of one client; for functions only the total is limited.
-    package var maxWindowBytes = 256 * 1024 * 1024
+    package var maxWindowBytes = 512 * 1024 * 1024
     package var maxWindowBytesPerClient = 32 * 1024 * 1024
     /// How long per minute the listeners of one client, or one listener of a function, may keep the shared thread busy
     /// with refilling windows.

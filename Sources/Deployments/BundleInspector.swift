@@ -80,7 +80,7 @@ struct BundleInspector: Sendable {
         let decoder = JSONDecoder()
         let data = Data(bytes)
         if let version = try? decoder.decode(Version.self, from: data).protocolVersion,
-            version != Int(Frame.protocolVersion)
+            !Manifest.servedVersions.contains(version)
         {
             throw failure(
                 "it uses version \(version) of the worker protocol, and this host uses "

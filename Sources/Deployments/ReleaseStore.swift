@@ -112,7 +112,7 @@ package struct ReleaseStore: Sendable {
         do {
             let data = try Data(contentsOf: URL(fileURLWithPath: path + "/" + Self.recordName))
             let version = try JSONDecoder().decode(Version.self, from: data).manifest.protocolVersion
-            guard version == Int(Frame.protocolVersion) else {
+            guard Manifest.servedVersions.contains(version) else {
                 throw ReleaseError(
                     "it uses version \(version) of the worker protocol, "
                         + "and this host uses \(Frame.protocolVersion); "

@@ -2,9 +2,11 @@ package import DocumentModel
 
 /// A bundle's functions as data. This is all that the host knows of them.
 package struct Manifest: Codable, Equatable, Sendable {
-    /// The version of the protocol between host and workers, including manifests. Each incompatible change increments
-    /// it.
+    /// The version of the protocol between host and workers, including manifests. A host must know all that a bundle of
+    /// its version sends, so each addition increments it.
     package static let protocolVersion = 7
+    /// The versions of bundles that this host serves: with each change that it isn't made for, the first becomes later.
+    package static let servedVersions = 6...protocolVersion
 
     package var protocolVersion: Int
     package var functions: [FunctionManifest]

@@ -191,7 +191,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         switch frame.kind {
         case .ready:
             let version = try payload.read(UInt16.self)
-            guard version == Frame.protocolVersion else {
+            guard Manifest.servedVersions.contains(Int(version)) else {
                 throw ProtocolViolation(
                     "it speaks version \(version) of the protocol, the host speaks \(Frame.protocolVersion); "
                         + "build the bundle with the host's FunctionsRuntime")

@@ -1,4 +1,5 @@
 import DocumentModel
+import FunctionManifest
 import NIOCore
 import Testing
 import WorkerProtocol
@@ -86,6 +87,20 @@ import WorkerTesting
                 return
             }
             #expect(reason.contains("build the bundle with the host's FunctionsRuntime"))
+        }
+    }
+
+    /// So releases needn't be built again for a later host.
+    @Test func aBundleOfAnEarlierVersionIsServed() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            ring.processes.start = .silent
+            let call = try ring.call("f")
+            let worker = try #require(ring.worker)
+            worker.sendReady(version: UInt16(Manifest.servedVersions.lowerBound))
+            ring.run()
+            try #require(worker.next()).end("1")
+            ring.run()
+            #expect(call.answer?.body == #"{"result":1}"#)
         }
     }
 

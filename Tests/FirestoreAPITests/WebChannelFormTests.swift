@@ -72,6 +72,22 @@ import Testing
         }
     }
 
+    /// A number behind the map's didn't exist, and the host ended.
+    @Test(arguments: [(Int.max, 400), (Int.max - 1, 400), (1, 200)])
+    func aFormThatIsNotWholeMayHaveAnyOffset(offset: Int, status: Int) async throws {
+        try await serving { client, database in
+            let opening = try form([#"{"database":"\#(database.resourceName)"}"#], from: 0)
+            let opened = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [:], body: opening)
+            let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
+            try #require(parts.count > 4)
+            let answer = try await client.executeRequest(
+                uri: Self.path + "&SID=\(parts[3])&RID=2&AID=0", method: .post, headers: [:],
+                body: try form(["{}", String(repeating: "x", count: 13_000)], from: offset))
+            #expect(answer.status.code == status)
+        }
+    }
+
     /// Ten writes that waited for the network, of 1 MiB each, are one form. The SDK would send a refused one for ever.
     @Test(arguments: [(12_000, 200), (13_000, 400)])
     func aFormMayBeThreeTimesAsLargeAsARequest(bytes: Int, status: Int) async throws {

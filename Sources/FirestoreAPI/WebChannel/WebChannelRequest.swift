@@ -90,10 +90,12 @@ struct WebChannelForm {
     /// The value of the header `X-Firebase-AppCheck`, which comes in the same way.
     let appCheck: String?
 
-    /// - Returns: nil if the numbers aren't numbers, or there are too many fields.
+    /// - Returns: nil if the numbers aren't numbers or are too large, or there are too many fields.
     init?(_ body: some Collection<UInt8>) {
         guard let form = WebChannelFields(body) else { return nil }
-        guard let offset = Int(form["ofs"] ?? "0"), offset >= 0 else { return nil }
+        // A number behind the last map must exist, too.
+        let offsets = 0...Int.max - WebChannelFields.maxCount
+        guard let offset = Int(form["ofs"] ?? "0"), offsets.contains(offset) else { return nil }
         var maps: [(number: Int, text: [UInt8])] = []
         for field in form.fields where field.name.hasPrefix("req") && field.name.hasSuffix("___data__") {
             let (number, isTooLarge) = (Int(field.name.dropFirst(3).dropLast(9)) ?? -1)

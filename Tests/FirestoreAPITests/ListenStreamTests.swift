@@ -18,16 +18,16 @@ import Testing
         private let signals: AsyncStream<Void>
 
         init(
-            policy: (any AccessPolicy)? = nil, configuration: StoreConfiguration = StoreConfiguration()
+            policy: (any AccessPolicy)? = nil, owner: @escaping @Sendable () -> UInt64? = { nil },
+            configuration: StoreConfiguration = StoreConfiguration()
         ) throws {
             store = try DocumentStore(
                 on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }), configuration: configuration)
             try store.start()
             let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
             self.signals = signals
-            stream = ListenStream(store, limits: ClientLimits.Listen(), context: { OperationContext(policy: policy) }) {
-                continuation.yield()
-            }
+            let context: @Sendable () -> OperationContext = { OperationContext(owner: owner(), policy: policy) }
+            stream = ListenStream(store, limits: ClientLimits.Listen(), context: context) { continuation.yield() }
         }
 
         func set(_ path: String, _ fields: [String: Value] = [:]) async throws {
@@ -212,6 +212,39 @@ import Testing
         gate.open()
         let messages = try await followed.next { position($0) != nil }
         #expect(messages.count { if case .change = $0 { true } else { false } } == rounds)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    /// The client would take it for the error of the target that it has now, and give that up.
+    @Test func theErrorOfATargetThatTheClientHasRemovedIsNotSent() async throws {
+        let gate = Gate()
+        let owner = Mutex<UInt64>(1)
+        var configuration = StoreConfiguration()
+        configuration.maxTargetBytesPerClient = 5000
+        let followed = try Followed(policy: gate, owner: { owner.withLock { $0 } }, configuration: configuration)
+        try followed.add(1, "a")
+        try followed.add(2, "b")
+        _ = try await followed.next { position($0) != nil }
+        // Leaves the second client room for one target of the stream.
+        let paths = try (0..<10).map { try DocumentPath("c/\($0)") }
+        let other = try followed.store.listen(
+            to: .documents(Set(paths)), in: OperationContext(owner: 2, policy: gate))
+        gate.shut()
+        defer { gate.open() }
+        owner.withLock { $0 = 2 }
+        followed.stream.decideAgain()
+        // The first target is behind, so that the error of the second waits.
+        #expect(try followed.stream.take().isEmpty)
+        owner.withLock { $0 = 1 }
+        try followed.stream.receive(.remove(2))
+        try followed.add(2, "b")
+        gate.open()
+        let messages = try await followed.next { if case .targets(.current, [2], _, _) = $0 { true } else { false } }
+        var causes: [DocumentError?] = []
+        for case .targets(.remove, [2], let cause, _) in messages { causes.append(cause) }
+        #expect(causes == [nil])
+        other.cancel()
         followed.stream.close()
         await followed.store.shutdown()
     }

@@ -115,18 +115,24 @@ final class ListenStream: Sendable {
             switch request {
             case .add(let request): add(request, &state)
             case .remove(let id):
-                group.remove(id)
-                if state.targets.removeValue(forKey: id) != nil { state.collected.forget(id) }
+                forget(id, &state)
                 state.answers.append(.targets(.remove, targets: [id], cause: nil, position: nil))
             }
         }
         onNews()
     }
 
+    /// Also the error that the target has failed with, if it waits: the client would take it for that of the next
+    /// target with the same id.
+    private func forget(_ id: Int32, _ state: inout State) {
+        group.remove(id)
+        state.targets[id] = nil
+        state.collected.forget(id)
+    }
+
     private func add(_ request: ListenTargetRequest, _ state: inout State) {
         let id = request.id
-        group.remove(id)
-        if state.targets.removeValue(forKey: id) != nil { state.collected.forget(id) }
+        forget(id, &state)
         state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
             guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }

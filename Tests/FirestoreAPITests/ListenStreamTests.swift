@@ -95,6 +95,21 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// As over gRPC.
+    @Test func aTargetOfAnUnknownKindIsRefusedByItself() async throws {
+        let followed = try Followed()
+        let endpoint = ListenEndpoint(
+            followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 2000, onNews: {})
+        func sent() -> [String] { endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) } }
+        endpoint.receive(Array(#"{"addTarget":{"pipelineQuery":{"structuredPipeline":{}},"targetId":2}}"#.utf8))
+        #expect(sent().map { $0.contains(#""cause":{"code":3,"message":"pipelineQuery: "#) } == [false, true])
+        let name = "projects/demo/databases/(default)/documents/a/b"
+        endpoint.receive(Array(#"{"addTarget":{"targetId":4,"documents":{"documents":["\#(name)"]}}}"#.utf8))
+        #expect(sent().first?.contains("ADD") == true)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
     @Test func aTargetThatBeginsAgainHasOneStart() async throws {
         let followed = try Followed()
         try await followed.set("a/1")

@@ -33,6 +33,7 @@ struct StreamJSON {
     private func target(_ node: JSONNode) throws(JSONProblem) -> ListenTargetRequest {
         var request = ListenTargetRequest(
             id: 0, target: .failure(.invalidArgument("a target needs a query or documents")))
+        var unknown: String?
         for member in try node.members() {
             switch member.key {
             case "targetId": request.id = try member.value.targetID()
@@ -44,9 +45,11 @@ struct StreamJSON {
             case "readTime": request.position = try member.value.timestamp().truncatedToMicroseconds
             case "once": request.isOnce = try member.value.boolean()
             case "expectedCount": request.isCounted = true
-            default: throw member.unknown
+            // A kind of target of a later SDK. If the stream ended, the SDK would send it again in each other one.
+            default: unknown = "\(member.key.prefix(100)): \(member.unknown.message)"
             }
         }
+        if let unknown { request.target = .failure(.invalidArgument(unknown)) }
         return request
     }
 

@@ -40,6 +40,7 @@ package struct DocumentREST: HTTPResponder {
     private let address: AddressReader
     private let answers: MemoryBudget?
     private let maxBodyBytes: Int
+    private let isForeign: @Sendable (_ origin: String) -> Bool
     private let pause: @Sendable () async -> Void
 
     /// Firestore's own limit on the size of a request.
@@ -51,13 +52,14 @@ package struct DocumentREST: HTTPResponder {
     ///   - rules: what clients may do; can be replaced in development.
     ///   - connections: the port's connections; nil if requests come without.
     ///   - answers: the memory of all answers; nil for no bound.
+    ///   - isForeign: whether the pages of an origin can't act as the owner.
     ///   - pause: what passes until a request for too much is refused. Clients wait before they retry anyway; those that
     ///     don't can't keep the host busy with refusals.
     package init(
         database: DatabaseID, service: any DocumentService, rules: ClientRules, isDevelopment: Bool,
         principals: PrincipalReader, webChannel: WebChannelService? = nil, connections: ClientConnections? = nil,
         address: @escaping AddressReader = { _, _ in nil }, answers: MemoryBudget? = nil,
-        maxBodyBytes: Int = maxRequestBytes,
+        maxBodyBytes: Int = maxRequestBytes, isForeign: @escaping @Sendable (_ origin: String) -> Bool = { _ in false },
         pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(100)) }
     ) {
         self.database = database
@@ -70,6 +72,7 @@ package struct DocumentREST: HTTPResponder {
         self.address = address
         self.answers = answers
         self.maxBodyBytes = maxBodyBytes
+        self.isForeign = isForeign
         self.pause = pause
     }
 
@@ -101,7 +104,13 @@ package struct DocumentREST: HTTPResponder {
             return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
                 try await Self.form(request, upTo: Self.maxFormFactor * maxBodyBytes)
             } requester: { authorization, appCheck async throws(DocumentError) in
-                try await principals.requester(authorization, appCheck: appCheck)
+                // Browsers send it in the form, where the port doesn't see it.
+                if let authorization, principals.isOwner(authorization),
+                    request.headers[values: .origin].contains(where: isForeign)
+                {
+                    throw PrincipalReader.foreignOwner
+                }
+                return try await principals.requester(authorization, appCheck: appCheck)
             }
         }
         do throws(DocumentError) {

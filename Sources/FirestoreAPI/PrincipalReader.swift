@@ -69,6 +69,11 @@ package struct PrincipalReader: Sendable {
     /// Whether a request acts as the admin without a token, as in development.
     func isOwner(_ authorization: String) -> Bool { isDevelopment && Self.token(authorization) == "owner" }
 
+    /// Why a page of another site isn't answered that acts as the owner.
+    static let foreignOwner = DocumentError(
+        .permissionDenied,
+        "a page of another site can't be the owner; add its host to listen.hosts in functions.json if it is meant")
+
     private static func token(_ authorization: String) -> String? { BearerToken.of(authorization).map { String($0) } }
 
     /// - Parameters:

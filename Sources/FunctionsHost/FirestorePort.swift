@@ -51,12 +51,15 @@ struct FirestorePort {
         let address: DocumentREST.AddressReader = { peer, forwardedFor in
             IPAddress(peer).map { proxies.client($0, forwardedFor: forwardedFor).holderNumber }
         }
+        let isForeign: @Sendable (_ origin: String) -> Bool = { [hosts = configuration.localHosts] origin in
+            hosts?.isForeign(origin: origin) ?? false
+        }
         let responder = DocumentREST(
             database: parts.database,
             service: parts.documents, rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
             principals: principals, webChannel: webChannel, connections: connections,
             address: address, answers: parts.serving.memory.answers,
-            maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+            maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes), isForeign: isForeign)
         var limits = GRPCLimits()
         limits.messageBytes += configuration.limits.requestBody - DocumentREST.maxRequestBytes
         limits.transferSeconds = configuration.limits.transferSeconds
@@ -65,7 +68,7 @@ struct FirestorePort {
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             principals: principals, address: address, answers: parts.serving.memory.answers,
             bodies: parts.serving.memory.bodies, limits: limits, figures: figures,
-            isForeign: { [hosts = configuration.localHosts] in hosts?.isForeign(origin: $0) ?? false })
+            isForeign: isForeign)
         parts.serviceAccounts.onRevocation { [webChannel] in
             calls.checkTokens()
             webChannel.checkTokens()

@@ -28,7 +28,7 @@ import Testing
         let rest = DocumentREST(
             database: database, service: service, rules: rules, isDevelopment: true,
             principals: PrincipalReader(isDevelopment: true) { _ in Requester(.admin) }, webChannel: webChannel,
-            maxBodyBytes: 4096)
+            maxBodyBytes: 4096, isForeign: { $0 != "http://localhost" })
         try await Application(responder: rest).test(.router) { client in try await body(client, database) }
         webChannel.close()
         await store.shutdown()
@@ -69,6 +69,29 @@ import Testing
             }
             #expect(received.contains(#""status":"\#(status)""#))
             #expect(received.components(separatedBy: "commitTime").count == before + 1)
+        }
+    }
+
+    /// A page of another site could otherwise read and write all in development.
+    @Test(arguments: [
+        ("http://localhost", "owner", true), ("https://evil.test", "owner", false), ("null", "owner", false),
+        ("https://evil.test", "a-token", true),
+    ])
+    func aPageOfAnotherSiteIsNotTheOwner(origin: String, token: String, isServed: Bool) async throws {
+        try await serving { client, database in
+            let maps = try form([#"{"database":"\#(database.resourceName)"}"#], from: 0)
+            let headers = "headers=Authorization%3ABearer%20\(token)%0D%0A&"
+            let opened = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [.origin: origin],
+                body: ByteBuffer(string: headers + String(buffer: maps)))
+            let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
+            try #require(parts.count > 4)
+            let response = try await client.executeRequest(
+                uri: Self.path + "&SID=\(parts[3])&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:],
+                body: nil)
+            let received = String(buffer: response.body)
+            #expect(received.contains("streamToken") == isServed)
+            #expect(received.contains("PERMISSION_DENIED") == !isServed)
         }
     }
 

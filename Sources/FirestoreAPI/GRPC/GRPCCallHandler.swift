@@ -161,13 +161,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))
             return context.writeAndFlush(wrapOutboundOut(response), promise: nil)
         }
-        guard !service.isForeign(headers) else {
-            return fail(
-                DocumentError(
-                    .permissionDenied,
-                    "a page of another site can't be the owner; add its host to listen.hosts in functions.json if it is "
-                        + "meant"))
-        }
+        guard !service.isForeign(headers) else { return fail(PrincipalReader.foreignOwner) }
         guard service.open.add(of: address) else {
             return fail(DocumentError(.resourceExhausted, "too many calls are open, of this client or of all"))
         }

@@ -110,6 +110,18 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// Answers are bounded by their number while a client takes none, and an error may quote a whole message.
+    @Test func theErrorOfATargetIsShort() async throws {
+        let followed = try Followed()
+        let error = DocumentError.invalidArgument(String(repeating: "x", count: 1 << 20))
+        try followed.stream.receive(.add(ListenTargetRequest(id: 1, target: .failure(error))))
+        var messages: [String] = []
+        for case .targets(.remove, [1], let cause?, _) in try followed.stream.take() { messages.append(cause.message) }
+        #expect(messages == [String(repeating: "x", count: 1500)])
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
     @Test func aTargetThatBeginsAgainHasOneStart() async throws {
         let followed = try Followed()
         try await followed.set("a/1")

@@ -103,13 +103,10 @@ extension ByteBuffer {
 extension HPACKHeaders {
     static let grpcResponse: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
 
-    private static let maxMessageBytes = 1500
-
     /// The trailers of a call that has ended.
     static func trailers(_ error: DocumentError?) -> HPACKHeaders {
-        guard var error else { return ["grpc-status": "0"] }
-        // Clients take 8 KiB of trailers, and the message is in them twice. A character may be cut.
-        error.message = String(decoding: error.message.utf8.prefix(maxMessageBytes), as: UTF8.self)
+        // Clients take 8 KiB of trailers, and the message is in them twice.
+        guard let error = error?.shortened else { return ["grpc-status": "0"] }
         var trailers: HPACKHeaders = ["grpc-status": "\(error.code.rawValue)", "grpc-message": encoded(error.message)]
         // The same as a message `google.rpc.Status`, which holds longer texts and is read first by Google's libraries.
         if let status: [UInt8] = try? MessageWriter.status(error).serializedBytes() {
@@ -149,5 +146,16 @@ enum GRPCTimeout {
         case UInt8(ascii: "n"): return .nanoseconds(value)
         default: return nil
         }
+    }
+}
+
+extension DocumentError {
+    private static let maxMessageBytes = 1500
+
+    /// With as much of its message as fits where that is bounded: it may quote all that a client has sent. A character
+    /// may be cut.
+    var shortened: DocumentError {
+        guard message.utf8.count > Self.maxMessageBytes else { return self }
+        return DocumentError(code, String(decoding: message.utf8.prefix(Self.maxMessageBytes), as: UTF8.self))
     }
 }

@@ -63,7 +63,13 @@ enum ListenResponse: Sendable {
     case filter(target: Int32, count: Int)
 
     /// About the bytes that it holds.
-    var weight: Int { if case .change(let document, _, _) = self { document.weight } else { 128 } }
+    var weight: Int {
+        switch self {
+        case .change(let document, _, _): document.weight
+        case .targets(_, _, let cause?, _): 128 + cause.message.utf8.count
+        case .targets, .snapshot, .delete, .remove, .filter: 128
+        }
+    }
 }
 
 /// Resume tokens: the position that a client has reached. They say nothing of the target, which the client sends again, and

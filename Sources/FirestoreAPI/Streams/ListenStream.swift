@@ -68,7 +68,7 @@ final class ListenStream: Sendable {
         ///
         /// - Returns: the error that the target is removed with; nil if the stream ends.
         mutating func cause(_ error: DocumentError) -> DocumentError? {
-            guard error.code == .unavailable else { return error }
+            guard error.code == .unavailable else { return error.shortened }
             // Every message lets a client come back at once: it would do so again and again. After RESOURCE_EXHAUSTED
             // it waits for about a minute.
             failure = failure ?? (error.isOfShutdown ? error : DocumentError(.resourceExhausted, error.message))

@@ -140,6 +140,46 @@ import Testing
         func close() {}
     }
 
+    /// After which the SDK waits for a time. It would begin again at once if the session ended.
+    @Test func whatIsTooMuchForTheMemoryOfAnswersEndsTheStreamWithAnError() throws {
+        let budget = MemoryBudget(total: 4 << 20)
+        let session = WebChannelSession(
+            id: "s", owner: 1, requester: Requester(.admin), limits: .init(), answers: budget, holder: .host)
+        let connection = EmbeddedChannel()
+        session.connect(TooLargeMessage(bytes: 5 << 20))
+        session.pump()
+        var sent = ""
+        if let (id, _) = session.open(isBuffered: false, acknowledged: 0, on: connection),
+            case .chunk(let chunk) = session.next(for: id)
+        {
+            sent = String(decoding: chunk, as: UTF8.self)
+        }
+        #expect(sent.contains("[[1,RESOURCE_EXHAUSTED: "))
+        #expect(budget.figures.used == 0)
+        _ = try connection.finish()
+    }
+
+    /// A stream that has one message until it fails.
+    private final class TooLargeMessage: StreamEndpoint {
+        private let ready: Mutex<[[UInt8]]>
+
+        init(bytes: Int) { ready = Mutex([[UInt8](repeating: UInt8(ascii: "1"), count: bytes)]) }
+
+        func take() -> (messages: [[UInt8]], isLast: Bool) {
+            let messages = ready.withLock { ready in
+                defer { ready = [] }
+                return ready
+            }
+            return (messages, false)
+        }
+
+        func fail(_ error: DocumentError) { ready.withLock { $0 = [Array(error.description.utf8)] } }
+        func receive(_ text: [UInt8]) {}
+        func decideAgain() {}
+        func refresh() {}
+        func close() {}
+    }
+
     /// The client would take it for all that there is, and resume behind what was lost.
     @Test func whatTheStreamHasWhileItsSessionEndsIsNotSent() throws {
         let session = WebChannelSession(id: "s", owner: 1, requester: Requester(.admin), limits: .init())

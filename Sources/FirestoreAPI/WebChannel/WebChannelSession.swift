@@ -173,8 +173,7 @@ final class WebChannelSession: Sendable {
                 let output = endpoint.take()
                 guard !output.messages.isEmpty || output.isLast else { break }
                 guard hold(output.messages.reduce(0) { $0 + $1.count }) else {
-                    // The SDK opens another stream and resumes.
-                    terminate()
+                    refuse(endpoint)
                     break
                 }
                 change { state in
@@ -189,6 +188,18 @@ final class WebChannelSession: Sendable {
             }
             if isDone { return }
         }
+    }
+
+    private static let tooMuchWaits = DocumentError(
+        .resourceExhausted, "too much waits for this client, or for all; listen again later")
+
+    /// Ends the stream in place of what it has, which is too much. The SDK opens another one after about a minute, and
+    /// resumes; if the session ended, it would do so at once, again and again.
+    private func refuse(_ endpoint: any StreamEndpoint) {
+        endpoint.fail(Self.tooMuchWaits)
+        let end = endpoint.take().messages
+        guard !end.isEmpty else { return terminate() }
+        change { $0.channel.send(end) }
     }
 
     /// Counts what waits for its acknowledgement or for earlier maps, what is being sent, and what comes now.

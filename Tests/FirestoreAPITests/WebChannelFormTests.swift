@@ -95,6 +95,45 @@ import Testing
         }
     }
 
+    /// The client would get no answer, and send the write again.
+    @Test func aWriteUnderWayIsAnsweredBeforeItsTokenExpires() async throws {
+        let database = DatabaseID(project: "demo-shop")
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let rules = ClientRules(.open)
+        let service = StoreDocumentService(store, database: database, rules: rules)
+        let webChannel = WebChannelService(store, database: database, service: service, rules: rules)
+        let expires = Timestamp(seconds: Timestamp.wallClock().seconds + 100_000, nanoseconds: 0)
+        let rest = DocumentREST(
+            database: database, service: service, rules: rules, isDevelopment: true,
+            principals: PrincipalReader(isDevelopment: true) { _ in
+                Requester(.client(ClientIdentity(uid: "ada", expires: expires)))
+            }, webChannel: webChannel)
+        try await Application(responder: rest).test(.router) { client in
+            let write = #"{"writes":[{"update":{"name":"\#(database.documentsRoot)/c/a","fields":{}}}]}"#
+            let maps = try form([#"{"database":"\#(database.resourceName)"}"#, write], from: 0)
+            let opened = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [.authorization: "Bearer a-token"],
+                body: maps)
+            let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
+            try #require(parts.count > 4)
+            // Until the store has started, no write is done.
+            webChannel.sweep(time: expires)
+            try store.start()
+            var received = ""
+            while !received.contains("error") {
+                let response = try await client.executeRequest(
+                    uri: Self.path + "&SID=\(parts[3])&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:],
+                    body: nil)
+                received = String(buffer: response.body)
+            }
+            let answers = received.components(separatedBy: "error")
+            #expect(answers.first?.contains("commitTime") == true)
+            #expect(answers.last?.contains("UNAUTHENTICATED") == true)
+        }
+        webChannel.close()
+        await store.shutdown()
+    }
+
     /// A number behind the map's didn't exist, and the host ended.
     @Test(arguments: [(Int.max, 400), (Int.max - 1, 400), (1, 200)])
     func aFormThatIsNotWholeMayHaveAnyOffset(offset: Int, status: Int) async throws {

@@ -72,7 +72,7 @@ package final class WebChannelService: Sendable {
     }
 
     private func check(_ session: WebChannelSession, at time: Timestamp = .wallClock()) {
-        do throws(DocumentError) { try session.requester.check(at: time) } catch { session.fail(error) }
+        do throws(DocumentError) { try session.requester.check(at: time) } catch { session.refuseRest(error) }
     }
 
     package var keepAlive: Duration { .seconds(limits.webChannel.keepAliveSeconds) }

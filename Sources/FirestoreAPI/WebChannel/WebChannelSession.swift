@@ -247,6 +247,10 @@ final class WebChannelSession: Sendable {
     /// Ends the stream with an error, for its client to begin another.
     func fail(_ error: DocumentError) { endpoint.withLock { $0 }?.fail(error) }
 
+    /// The same once what the client has sent before is done: of a write that is under way it would get no answer, and
+    /// send it again.
+    func refuseRest(_ error: DocumentError) { endpoint.withLock { $0 }?.refuseRest(error) }
+
     /// Changes the state, and lets the answers of back channels look for something to send.
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in

@@ -122,6 +122,22 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// A page that listens, stops and listens again at once sends all three together.
+    @Test func theErrorOfARefusedTargetThatTheClientHasRemovedIsNotSent() async throws {
+        let followed = try Followed()
+        let refused = ListenTargetRequest(id: 2, target: .failure(.invalidArgument("a bad query")))
+        try followed.stream.receive(.add(refused))
+        try followed.stream.receive(.remove(2))
+        try followed.stream.receive(.add(refused))
+        var answers: [String] = []
+        for case .targets(let change, [2], let cause, _) in try followed.stream.take() {
+            answers.append("\(change) \(cause?.message ?? "")")
+        }
+        #expect(answers == ["add ", "remove ", "add ", "remove a bad query"])
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
     @Test func aTargetThatBeginsAgainHasOneStart() async throws {
         let followed = try Followed()
         try await followed.set("a/1")

@@ -128,6 +128,10 @@ final class ListenStream: Sendable {
         group.remove(id)
         state.targets[id] = nil
         state.collected.forget(id)
+        // The web SDK, up to version 12.12, fails as a whole if it gets such an error after it has listened again.
+        state.answers.removeAll { answer in
+            if case .targets(.remove, [id], _?, _) = answer { true } else { false }
+        }
     }
 
     private func add(_ request: ListenTargetRequest, _ state: inout State) {

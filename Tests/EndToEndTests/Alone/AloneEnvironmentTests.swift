@@ -81,7 +81,8 @@ import Testing
         @Test func aClosedStandardFileIsNotTakenByAnother() async throws {
             try await RunningBundle.serving(hasInput: false) { bundle in
                 let input = "/proc/\(bundle.process.id)/fd/0"
-                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: input) == "/dev/null")
+                let file = try FileManager.default.destinationOfSymbolicLink(atPath: input)
+                #expect(file == "/dev/null")
             }
         }
     #endif

@@ -30,8 +30,8 @@ import Testing
         let (found, find) = AsyncStream.makeStream(of: UInt?.self)
         let port = try await RealtimePort.start(
             Self.parts(), group: MultiThreadedEventLoopGroup.singleton, host: "127.0.0.1", port: 0,
-            grace: .milliseconds(100)
-        ) { channel in find.yield(try channel.syncOptions?.getOption(.maxMessagesPerRead)) }
+            grace: .milliseconds(100),
+            secure: { channel in find.yield(try channel.syncOptions?.getOption(.maxMessagesPerRead)) })
         let client = try await PortClient(port: port.port)
         for await reads in found {
             #expect(reads == 1)

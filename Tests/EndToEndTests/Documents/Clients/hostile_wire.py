@@ -245,7 +245,9 @@ class Host:
                 self.fail(f"after {self.attack}, the host has ended")
                 return False
             end = time.monotonic() + PATIENCE
-            while self.count_descriptors() > self.descriptors + 4 and time.monotonic() < end:
+            # What a client has sent may be on its way to the disk when the client leaves.
+            while ((self.count_descriptors() > self.descriptors + 4
+                    or self.count_descriptors(of_files=True) > self.files + self.MAX_FILES) and time.monotonic() < end):
                 time.sleep(0.2)
             if self.count_descriptors() > self.descriptors + 4:
                 self.fail(f"after {self.attack}, there are {self.count_descriptors()} descriptors, {self.descriptors} before")

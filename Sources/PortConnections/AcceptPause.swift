@@ -25,10 +25,12 @@ package final class AcceptPause: ChannelInboundHandler, RemovableChannelHandler 
     package init(report: @escaping (IOError) -> Void) { self.report = report }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Another one is of a client that has left meanwhile, or closes the channel.
-        guard let error = error as? IOError, Self.shortages.contains(error.errnoCode) else {
-            return context.fireErrorCaught(error)
-        }
+        guard let error = error as? IOError else { return context.fireErrorCaught(error) }
+        // Of a client that has left meanwhile. NIO's own handler, which some ports have behind this one, would rest for a
+        // second.
+        guard error.errnoCode != ECONNABORTED else { return }
+        // Another one closes the channel.
+        guard Self.shortages.contains(error.errnoCode) else { return context.fireErrorCaught(error) }
         guard !isResting else { return }
         isResting = true
         report(error)

@@ -186,7 +186,7 @@ extension ConfigurationReader {
     /// Reads what the index orders by: the field's value or an array's elements.
     private mutating func kind(_ object: [String: JSONNode], of node: JSONNode) -> IndexDefinition.Kind? {
         if let vector = object["vectorConfig"] {
-            skip("the index is skipped: this host doesn't support vector search", at: vector.offset)
+            skip("the index is skipped: this host finds nearest vectors without one", at: vector.offset)
             return nil
         }
         switch (object["order"], object["arrayConfig"]) {

@@ -168,7 +168,7 @@ struct IndexFileTests {
         ),
         (
             "{ \"fieldPath\": \"a\", \"vectorConfig\": { \"dimension\": 3, \"flat\": {} } }",
-            "fields[0].vectorConfig: the index is skipped: this host doesn't support vector search"
+            "fields[0].vectorConfig: the index is skipped: this host finds nearest vectors without one"
         ),
     ])
     func unsupportedIndexesAreSkipped(fields: String, expected: String) throws {

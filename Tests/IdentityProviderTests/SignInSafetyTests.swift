@@ -373,6 +373,25 @@ import UserStore
         }
     }
 
+    /// The network corrects clocks by seconds: guesses wait all the same.
+    @Test func aShortStepBackOfTheClockEndsNoPause() async throws {
+        let clock = ManualClock.atIssue()
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAccount = 1
+        try await SignInHost.serving(configuration: configuration, now: clock.wall) { host in
+            _ = try await host.signUp("ada@example.com", "secret-1")
+            for _ in 0..<2 {
+                let wrong = try await host.signIn("ada@example.com", "wrong-one")
+                #expect(wrong.body.errorMessage?.hasPrefix("TOO_MANY_ATTEMPTS") == false)
+                clock.advance(seconds: 1)
+            }
+            // Before the second failure, which began a pause of two seconds.
+            clock.advance(seconds: -2)
+            let refused = try await host.signIn("ada@example.com", "secret-1")
+            #expect(refused.body.errorMessage?.hasPrefix("TOO_MANY_ATTEMPTS") == true)
+        }
+    }
+
     /// A machine may start with a clock that is hours ahead, before the network sets it.
     @Test func aClockThatIsSetBackStopsNoSignIn() async throws {
         let clock = ManualClock.atIssue()

@@ -10,7 +10,7 @@ struct TurnRead: CommitJob {
     let hot: Set<DocumentPath>
 
     /// The documents that the writer reads at once at most: all commits wait meanwhile.
-    private static let maxDocuments = 100
+    private static let maxDocuments = 20
 
     /// Whether it is answered in the open batch.
     var isShort: Bool { read.paths.count <= Self.maxDocuments }

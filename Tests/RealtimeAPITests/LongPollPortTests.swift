@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 @testable import RealtimeAPI
 import RealtimeModel
 import RealtimeTesting
@@ -150,6 +151,29 @@ import TextFormats
             let (client, base, _) = try await beginPolling(port)
             _ = try await client.ask("GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":"u.0"}}}"#))
             while try await client.ask("GET", base).status == 200 { await Task.yield() }
+        }
+    }
+
+    /// Browsers load scripts without an `Origin`: any page could otherwise ask as the developer.
+    @Test(arguments: [
+        ("Referer: http://localhost:3000/shop/", true), ("Referer: http://localhost:3000", true),
+        ("Origin: http://localhost:3000", true), ("Referer: https://evil.test/http://localhost:3000/", false),
+        ("Accept: */*", false),
+    ])
+    func theScriptOfAPageOfAnotherSiteIsNotTheOwner(header: String, isOwner: Bool) async throws {
+        try await TestPort.run {
+            $0.isForeign = { head in head.headers["Origin"] != ["http://localhost:3000"] }
+        } _: { port in
+            let client = try await port.client()
+            let script = try await client.ask("GET", "/.lp?start=t&ser=1&cb=7&v=5&ns=n", [header]).body
+            let words = script.split(separator: "\"")
+            try #require(words.count > 7)
+            let base = "/.lp?ns=n&id=\(words[5])&pw=\(words[7])&ser=1"
+            var seen = try await client.ask(
+                "GET", base + poll(0, #"{"t":"d","d":{"r":1,"a":"gauth","b":{"cred":"owner"}}}"#)
+            ).body
+            while !seen.contains(#""r":1"#) { seen += try await client.ask("GET", base).body }
+            #expect(seen.contains("permission_denied") == !isOwner)
         }
     }
 

@@ -38,7 +38,7 @@ final class PollExchange: RESTExchange {
         let send: @Sendable ([UInt8]) -> Void = { script in queue.post { exchange.value.send(script) } }
         switch LongPollRequest(parameters) {
         case .start(let callback):
-            let opening = try SessionOpening(head, parameters, loop.parts)
+            let opening = try SessionOpening(Self.withOrigin(head), parameters, loop.parts)
             let address = connection.address
             guard !loop.isStopping, loop.parts.polls.reserve(for: address) else {
                 throw RESTRefusal(503, "The server has too many connections at the moment, of this address or of all.")
@@ -57,6 +57,20 @@ final class PollExchange: RESTExchange {
             send([])
         case .invalid: throw RESTRefusal(400, "The request is not one of long polling.")
         }
+    }
+
+    /// The request with the origin of its page. Browsers load the answer as a script, and send no `Origin` then: the page
+    /// of any site could open a session as the owner, and read what it answers. `Referer` is the page, unless that forbids
+    /// it.
+    private static func withOrigin(_ head: HTTPRequestHead) -> HTTPRequestHead {
+        guard !head.headers.contains(name: "Origin") else { return head }
+        // Without the path: the third slash ends the origin.
+        let origin = head.headers.first(name: "Referer").map { page in
+            page.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+        }
+        var head = head
+        head.headers.add(name: "Origin", value: origin ?? "null")
+        return head
     }
 
     /// The client removes the frame when it closes: the frame then ends the session, which otherwise only its silence does.

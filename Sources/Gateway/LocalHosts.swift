@@ -58,10 +58,10 @@ package struct LocalHosts: Sendable {
         return !Self.near.contains { $0.contains(address) }
     }
 
-    /// The addresses of this machine and its networks.
+    /// The addresses of this machine and its networks. The first two stand for this machine, too: servers print them.
     private static let near = [
-        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "::1",
-        "fc00::/7", "fe80::/10",
+        "0.0.0.0", "::", "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16",
+        "100.64.0.0/10", "::1", "fc00::/7", "fe80::/10",
     ].compactMap { AddressPrefix($0) }
 
     /// The host without its port; without brackets if it is an IPv6 address.

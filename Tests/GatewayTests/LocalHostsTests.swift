@@ -26,13 +26,13 @@ import Workers
 
     @Test(arguments: [
         "http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "https://app.shop.test",
-        "capacitor://localhost",
+        "capacitor://localhost", "http://0.0.0.0:8000", "http://[::]:8000",
     ])
     func aPageOfThisMachineIsNotForeign(origin: String) { #expect(!Self.hosts.isForeign(origin: origin)) }
 
     @Test(arguments: [
         "null", "", "https://evil.test", "http://localhost.evil.test", "localhost", "file://", "http://a@localhost",
-        "http://203.0.113.5", "https://[2001:db8::1]:1",
+        "http://203.0.113.5", "https://[2001:db8::1]:1", "http://0.0.0.1", "http://[::2]",
     ])
     func aPageOfAnotherSiteIsForeign(origin: String) { #expect(Self.hosts.isForeign(origin: origin)) }
 

@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    /// A mail that waits to be tried again is the first of the table then.
+    /// A mail that waits to be retried is the first of the table then.
     @Test func noMailFromBeforeTheClockWasSetBackWaitsForARetry() async throws {
         let clock = ManualClock.atIssue()
         try await Self.queueing(clock) { host in

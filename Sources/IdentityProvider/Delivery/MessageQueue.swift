@@ -102,7 +102,7 @@ struct MessageQueue: Sendable {
                 guard leased < limit else {
                     if due > time {
                         // One from before the clock was set back is due now: else it would come after those that
-                        // wait to be tried again.
+                        // wait to be retried.
                         message.due = time
                         try transaction.store(message, subject: subject)
                         step.isChange = true

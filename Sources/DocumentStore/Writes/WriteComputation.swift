@@ -72,8 +72,7 @@ struct WriteComputation {
             let (old, written) = (before[path] ?? nil, after[path] ?? Written())
             // A write that changes nothing keeps the time of the last change.
             guard old?.updateTime != written.document?.updateTime else { continue }
-            outcome.changes.append(DocumentChange(path: path, before: old, after: written.document))
-            outcome.weights.append(written.weight)
+            outcome.add(DocumentChange(path: path, before: old, after: written.document), weight: written.weight)
         }
     }
 

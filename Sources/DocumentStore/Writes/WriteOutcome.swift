@@ -4,10 +4,15 @@ import DocumentModel
 struct WriteOutcome: Sendable {
     /// One change per document, in the order of each document's first write. Documents that the writes leave unchanged
     /// have none.
-    var changes: [DocumentChange] = []
+    private(set) var changes: [DocumentChange] = []
     /// For each change, about what the document takes in memory after it.
-    var weights: [Int] = []
+    private(set) var weights: [Int] = []
     var results: [WriteResult] = []
+
+    mutating func add(_ change: DocumentChange, weight: Int) {
+        changes.append(change)
+        weights.append(weight)
+    }
 
     /// Gives the documents that it writes the time of its commit, instead of the one that it was computed for. Server
     /// timestamps in their fields stay.

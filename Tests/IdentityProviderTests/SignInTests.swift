@@ -9,6 +9,7 @@ import HTTPTypes
 import HummingbirdTesting
 import NIOCore
 import Testing
+import TextFormats
 import UserStore
 
 @Suite struct SignInTests {
@@ -290,6 +291,36 @@ import UserStore
                 "Request had invalid authentication credentials. Expected OAuth 2 access token.", status: 401)
             #expect(try await admin("delete", #"{"localId":"\#(user.uid)"}"#).status == 200)
             expect(try await admin("delete", #"{"localId":"\#(user.uid)"}"#), "USER_NOT_FOUND")
+        }
+    }
+
+    /// As `linkWithCredential` does with an email address and a password.
+    @Test(arguments: [false, true]) func aPasswordIsLinkedToTheAddressOfAProvider(hidesAccounts: Bool) async throws {
+        var configuration = SignInConfiguration()
+        configuration.hidesAccounts = hidesAccounts
+        try await SignInHost.serving(configuration: configuration) { host in
+            let claims = #"{"sub":"ada","email":"ada@example.com","email_verified":true}"#
+            let form = "providerId=google.com&id_token=" + PercentEncoding.encoded(claims)
+            let user = try await host.account(
+                "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)"}"#)
+            let uid = try #require(user.body["localId"]?.text)
+            func link(_ idToken: String?, _ email: String) async throws -> Answer {
+                let token = try #require(idToken)
+                return try await host.account(
+                    "signUp", #"{"idToken":"\#(token)","email":"\#(email)","password":"right-one"}"#)
+            }
+            _ = try await host.signUp("eve@example.com", "right-one")
+            #expect(try await link(user.body["idToken"]?.text, "eve@example.com").body.errorMessage == "EMAIL_EXISTS")
+            let linked = try await link(user.body["idToken"]?.text, "Ada@example.com")
+            #expect(linked.status == 200)
+            #expect(linked.body["localId"]?.text == uid)
+            let known = try #require(try await host.users.read { try $0.user(uid) })
+            #expect(known.email == "ada@example.com" && known.isEmailVerified)
+            #expect(known.identities.map(\.provider) == ["google.com"])
+            #expect(try await host.signIn("ada@example.com", "right-one").body["localId"]?.text == uid)
+            // It has one by now.
+            let again = try await link(linked.body["idToken"]?.text, "ada@example.com")
+            #expect(again.body.errorMessage == "EMAIL_EXISTS")
         }
     }
 

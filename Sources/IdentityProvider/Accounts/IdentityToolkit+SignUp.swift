@@ -35,14 +35,14 @@ extension IdentityToolkit {
         // A password is hashed only if it can be used.
         let (exists, subjects) = try await users.read { users in
             // Before anything depends on whether the address has an account.
-            if let caller {
-                try require(try self.user(of: caller, in: users).secondFactors.isEmpty, Self.unverifiedChange)
-            }
+            let linked = try caller.map { try self.user(of: $0, in: users) }
+            let isOwn = linked.map { Self.isOwn(email, of: $0) } ?? false
+            try require(isOwn || linked?.secondFactors.isEmpty ?? true, Self.unverifiedChange)
             // A sign-up can't hide it; but one address can't ask for many.
             let subjects = try self.settings(users).hidesAccounts ? [address].compactMap { $0 } : []
             try attempts.begin(subjects, in: users, now: now())
             do {
-                return (try users.user(email: email) != nil, subjects)
+                return (try !isOwn && users.user(email: email) != nil, subjects)
             } catch {
                 attempts.end(subjects)
                 throw error
@@ -61,20 +61,29 @@ extension IdentityToolkit {
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
-            try require(user.secondFactors.isEmpty, Self.unverifiedChange)
-            try require(try transaction.user(email: email) == nil, "EMAIL_EXISTS")
+            let isOwn = Self.isOwn(email, of: user)
+            try require(isOwn || user.secondFactors.isEmpty, Self.unverifiedChange)
+            try require(try isOwn || transaction.user(email: email) == nil, "EMAIL_EXISTS")
             let old = user
-            user.replaceEmail(by: email, at: transaction.milliseconds)
+            // What has verified it still counts.
+            if !isOwn { user.replaceEmail(by: email, at: transaction.milliseconds) }
             let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             recovered.withLock { $0 = undo }
             if let name { user.displayName = name }
             try setPassword(hash, of: &user, in: transaction)
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: caller == nil, provider: "password", asksForSecondFactor: caller == nil))
+                    user: user, isNew: caller == nil, provider: "password",
+                    secondFactor: caller?.secondFactor(of: user), asksForSecondFactor: caller == nil))
         }
         announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
         return result.outcome
+    }
+
+    /// Whether a user without a password has the address already, such as by a provider: SDKs link a password to it by
+    /// a sign-up.
+    private static func isOwn(_ email: String, of user: UserRecord) -> Bool {
+        user.email == email && user.password == nil
     }
 
     /// Creates a user as admin, without signing it in.

@@ -1,3 +1,4 @@
+import Crypto
 import HostTesting
 import HTTPTypes
 import Hummingbird
@@ -140,6 +141,25 @@ import TokenVerification
                 ["apiKey": "k", "providerId": "oidc.id", "redirectUrl": url], policy: policy)
             #expect(page.status == 400, "\(url)")
             #expect(page.text.contains("authorizedDomains"))
+        }
+    }
+
+    /// `OAuthProvider` on Android and iOS waits for it. In production any app could ask for the result of a sign-in.
+    @Test(arguments: [["apn": "com.example.shop"], ["ibi": "com.example.shop", "appId": "1:2:ios:3"]])
+    func anAppGetsItsResultInDevelopmentAlone(app: [String: String]) async throws {
+        let addresses = ["intent://firebase.auth/#Intent;scheme=genericidp;", "://firebaseauth/link?deep_link_id="]
+        let query = app.merging(
+            ["apiKey": "k", "authType": "signInWithRedirect", "providerId": "oidc.id", "eventId": "1"]) { $1 }
+        let page = try await open(query, policy: .development)
+        #expect(page.status == 200)
+        #expect(addresses.allSatisfy { page.text.contains($0) })
+        // The script is one that the page allows.
+        let script = try #require(page.text.split(separator: "<script>").last?.split(separator: "</script>").first)
+        let hash = Base64.encode(Array(SHA256.hash(data: Array(script.utf8))))
+        #expect(page.policy?.contains("sha256-" + hash) == true)
+        for page in [try await open(query), try await open(["state": "s", "id_token": "t"])] {
+            #expect(page.status == 200)
+            #expect(!addresses.contains { page.text.contains($0) })
         }
     }
 

@@ -4,8 +4,8 @@ import StrictJSON
 import TextFormats
 import UserStore
 
-/// The page that a popup or a redirect of the web SDK opens: in development a choice of accounts, in production the way to
-/// the provider and back.
+/// The page that a popup or a redirect of the web SDK opens: in development a choice of accounts, also for apps, in
+/// production the way to the provider and back.
 extension IdentityToolkit {
     private static let offered = 50
 
@@ -157,8 +157,30 @@ extension IdentityToolkit {
 
     private static let choiceScript = """
         var asked = new URLSearchParams(document.getElementById('problem').dataset.asked);
+        // Where the SDKs of Android and iOS wait. Any app could wait there: only development leads there.
+        function appAddress(fields) {
+          var result = {
+            authType: asked.get('authType') || '', eventId: asked.get('eventId') || '',
+            link: location.origin + location.pathname + '?' + new URLSearchParams(fields)
+          };
+          var android = asked.get('apn') || '', client = asked.get('clientId'), app = asked.get('appId') || '';
+          if (/^[A-Za-z0-9_.]+$/.test(android)) {
+            return 'intent://firebase.auth/#Intent;scheme=genericidp;package=' + android + ';'
+              + Object.keys(result).map(function (name) {
+                return 'S.' + name + '=' + encodeURIComponent(result[name]) + ';';
+              }).join('') + 'B.encryptionEnabled=false;end;';
+          }
+          var scheme = client ? client.split('.').reverse().join('.') : 'app-' + app.replace(/:/g, '-');
+          // With a dot or a hyphen: a scheme of an app, and no script.
+          if (!asked.get('ibi') || !/^[a-z][a-z0-9]*[.-][a-z0-9.-]+$/i.test(scheme)) return null;
+          return scheme + '://firebaseauth/link?deep_link_id='
+            + encodeURIComponent(location.origin + '/__/auth/callback?' + new URLSearchParams(result));
+        }
         function finish(claims) {
-          pass(asked, { providerId: asked.get('providerId'), id_token: JSON.stringify(claims) }, null);
+          var fields = { providerId: asked.get('providerId'), id_token: JSON.stringify(claims) };
+          var app = appAddress(fields);
+          if (app) location.replace(app);
+          else pass(asked, fields, null);
         }
         document.getElementById('accounts').addEventListener('click', function (event) {
           var button = event.target.closest('button');

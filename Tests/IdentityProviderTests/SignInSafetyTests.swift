@@ -665,6 +665,23 @@ import UserStore
         }
     }
 
+    /// With `no-referrer` a browser sends it with `Origin: null`, and the port refuses it as that of another site. The
+    /// page's address has a code, which other sites must not see.
+    @Test func theFormOfALinkHasItsOrigin() async throws {
+        try await SignInHost.serving { host in
+            _ = try await host.signUp("ada@example.com", "secret-1")
+            let link = try await host.admin(
+                "sendOobCode", #"{"requestType":"PASSWORD_RESET","email":"ada@example.com","returnOobLink":true}"#)
+            let code = try #require(link.body["oobCode"]?.text)
+            let page = try await host.client.execute(
+                uri: "/emulator/action?mode=resetPassword&oobCode=\(code)&apiKey=k", method: .get,
+                headers: [.accept: "text/html"])
+            #expect(String(buffer: page.body).contains(#"<form method="post" action="/emulator/action">"#))
+            let name = try #require(HTTPField.Name("Referrer-Policy"))
+            #expect(page.headers[name] == "same-origin")
+        }
+    }
+
     @Test func pagesRunOnlyTheirOwnScripts() async throws {
         try await SignInHost.serving { host in
             for path in [

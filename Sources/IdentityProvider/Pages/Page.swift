@@ -45,7 +45,9 @@ struct Page {
             headers: [
                 .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
                 .contentSecurityPolicy: policy, .xContentTypeOptions: "nosniff",
-                HTTPField.Name("Referrer-Policy") ?? .referer: "no-referrer",
+                // With `no-referrer` browsers send the page's own form with `Origin: null`, as a page of another site
+                // can: in development that is refused.
+                HTTPField.Name("Referrer-Policy") ?? .referer: "same-origin",
             ],
             body: .init(byteBuffer: ByteBuffer(string: html)))
     }

@@ -268,6 +268,17 @@ import UserStore
         }
     }
 
+    /// A cache would otherwise give a page the answer that a program got, which no page may read.
+    @Test(arguments: [[:], [.origin: "http://localhost:3000"]] as [HTTPFields])
+    func whatCachesKeepDependsOnTheOrigin(headers: HTTPFields) async throws {
+        try await SignInHost.serving { host in
+            let keys = try await host.send("/.well-known/jwks.json", method: .get, headers: headers)
+            #expect(keys.headers[.cacheControl]?.hasPrefix("public") == true)
+            #expect(keys.headers[.vary] == "Origin, Access-Control-Request-Headers")
+            #expect(keys.headers[.accessControlAllowOrigin] == headers[.origin])
+        }
+    }
+
     @Test func adminOfDevelopmentLooksUpDisablesAndDeletes() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

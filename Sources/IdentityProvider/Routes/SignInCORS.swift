@@ -13,9 +13,10 @@ package enum SignInCORS {
     }
 
     package static func allow(_ request: Request, _ response: inout Response) {
+        // Also without an origin: caches keep the public keys, and would give pages what a program was answered.
+        response.headers[.vary] = "Origin, Access-Control-Request-Headers"
         guard let origin = request.headers[.origin] else { return }
         response.headers[.accessControlAllowOrigin] = origin
-        response.headers[.vary] = "Origin, Access-Control-Request-Headers"
         guard isPreflight(request) else { return }
         response.headers[.accessControlAllowMethods] = "GET,HEAD,PUT,PATCH,POST,DELETE"
         response.headers[.accessControlAllowHeaders] = request.headers[.accessControlRequestHeaders]

@@ -682,6 +682,17 @@ import UserStore
         }
     }
 
+    /// Redirects lead to an authorized `localhost` without TLS, and popups need the frame there.
+    @Test func onlyAuthorizedSitesShowTheFrame() async throws {
+        var configuration = SignInConfiguration()
+        configuration.authorizedDomains = ["shop.example.com", "localhost"]
+        try await SignInHost.serving(policy: .production, configuration: configuration) { host in
+            let frame = try await host.client.execute(uri: "/emulator/auth/iframe?apiKey=k&appName=a", method: .get)
+            let policy = try #require(frame.headers[.contentSecurityPolicy])
+            #expect(policy.hasSuffix("; frame-ancestors 'self' https://shop.example.com:* http://localhost:*"))
+        }
+    }
+
     @Test func pagesRunOnlyTheirOwnScripts() async throws {
         try await SignInHost.serving { host in
             for path in [

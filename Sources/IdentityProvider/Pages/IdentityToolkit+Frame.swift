@@ -3,10 +3,11 @@ import Hummingbird
 extension IdentityToolkit {
     /// The frame through which the web SDK receives the result of a popup or redirect.
     func iframePage(_ call: SignInCall) throws -> Response {
-        let ancestors =
-            isDevelopment
-            ? "*"
-            : (["'self'"] + configuration.authorizedDomains.map { "https://\($0):*" }).joined(separator: " ")
+        let sites = configuration.authorizedDomains.map { domain in
+            // Where redirects may lead. With `http`, `https` is meant, too.
+            "\(Self.localNames.contains(domain) ? "http" : "https")://\(domain):*"
+        }
+        let ancestors = isDevelopment ? "*" : (["'self'"] + sites).joined(separator: " ")
         return Page(
             title: "Sign-in", body: "", script: Self.iframeScript,
             foreignScripts: ["https://apis.google.com/js/api.js"], ancestors: ancestors

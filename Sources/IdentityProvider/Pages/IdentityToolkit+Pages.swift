@@ -151,10 +151,13 @@ extension IdentityToolkit {
         Response(status: .seeOther, headers: [.location: address, .cacheControl: "no-store"])
     }
 
+    /// The hosts by which browsers and emulated devices reach the machine that they run on.
+    static let localNames: Set<String> = ["localhost", "127.0.0.1", "[::1]", "::1", "10.0.2.2"]
+
     /// Whether sign-in may lead to an address: to this machine in development, and to authorized domains. In production by
     /// https, except for this machine.
     func isAuthorized(_ address: WebAddress) -> Bool {
-        let isLocal = ["localhost", "127.0.0.1", "[::1]", "::1", "10.0.2.2"].contains(address.host)
+        let isLocal = Self.localNames.contains(address.host)
         guard address.scheme == "https" || address.scheme == "http" && (isDevelopment || isLocal) else { return false }
         return isDevelopment && isLocal || configuration.authorizedDomains.contains(address.host)
     }

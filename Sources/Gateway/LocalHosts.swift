@@ -55,7 +55,7 @@ package struct LocalHosts: Sendable {
         let authority = origin[scheme.upperBound...]
         guard let host = Self.host(of: authority), let address = IPAddress(host) else { return !contains(authority) }
         // A page needs no name to be served from a public address.
-        return !Self.near.contains { $0.contains(address) }
+        return !Self.near.contains { $0.contains(address) } && !patterns.contains { $0.matches(address) }
     }
 
     /// The addresses of this machine and its networks. The first two stand for this machine, too: servers print them.

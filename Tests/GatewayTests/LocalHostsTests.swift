@@ -36,6 +36,18 @@ import Workers
     ])
     func aPageOfAnotherSiteIsForeign(origin: String) { #expect(Self.hosts.isForeign(origin: origin)) }
 
+    /// In many networks the machines have public addresses, above all those of IPv6.
+    @Test(arguments: [
+        ("203.0.113.5", "http://203.0.113.5:3000"), ("2001:db8::1", "http://[2001:DB8::1]"),
+        ("[2001:db8::1]", "http://[2001:db8:0::1]:3000"),
+    ])
+    func aPageOfAListedAddressIsNotForeign(listed: String, origin: String) throws {
+        let hosts = LocalHosts([try #require(HostPattern(listed))], setting: "listen.hosts")
+        #expect(!hosts.isForeign(origin: origin))
+        #expect(hosts.isForeign(origin: "http://203.0.113.6"))
+        #expect(hosts.isForeign(origin: "http://[2001:db8::2]"))
+    }
+
     @Test(arguments: ["", "*", "*.", "a..b", "a b", "shop.test:80", "*.*.test", "a/b", "shöp.test", ".test"])
     func whatIsNotAHostNameIsRefused(text: String) { #expect(HostPattern(text) == nil) }
 

@@ -1,12 +1,24 @@
-/// A host name that requests may be for: `shop.test`, or with `*.shop.test` all names below one.
+package import WorkerProtocol
+
+/// A host name that requests may be for: `shop.test`, or with `*.shop.test` all names below one. Or an address that
+/// serves pages.
 package struct HostPattern: Hashable, Sendable {
     /// In lower case; of a wildcard, what follows the star.
     private let name: String
     private let isWildcard: Bool
+    private let address: IPAddress?
 
-    /// - Returns: nil if the text is neither a host name nor one after `*.`; a port doesn't belong to it.
+    /// - Returns: nil if the text is neither a host name, alone or after `*.`, nor an address, each without a port.
     package init?(_ text: some StringProtocol) {
         let lower = text.lowercased()
+        // As URLs have one of IPv6.
+        let isInBrackets = lower.hasPrefix("[") && lower.hasSuffix("]")
+        address = IPAddress(isInBrackets ? lower.dropFirst().dropLast() : lower[...])
+        guard address == nil else {
+            name = lower
+            isWildcard = false
+            return
+        }
         isWildcard = lower.hasPrefix("*.")
         name = isWildcard ? String(lower.dropFirst()) : lower
         let labels = name.dropFirst(isWildcard ? 1 : 0).split(separator: ".", omittingEmptySubsequences: false)
@@ -22,4 +34,6 @@ package struct HostPattern: Hashable, Sendable {
 
     /// - Parameter host: a host name in lower case, without a port.
     package func matches(_ host: String) -> Bool { isWildcard ? host.hasSuffix(name) : host == name }
+
+    package func matches(_ address: IPAddress) -> Bool { self.address == address }
 }

@@ -268,6 +268,42 @@ struct IndexBuildTests {
         store.pipeline.jobs.close()
     }
 
+    @Test func workThatAFullDiskHasStoppedGoesOnThoughEachBatchHasJobs() throws {
+        let engine = FailingEngine()
+        let clock = ManualClock()
+        var configuration = TestStore.configuration
+        configuration.indexBatch = 10
+        configuration.indexShareLimit = .seconds(1000)
+        var commits = CommitConfiguration()
+        commits.joinLimit = .zero
+        let store = try DocumentStore(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration,
+            commits: commits)
+        try engine.write { storage in
+            for i in 0..<50 {
+                let document = Document(
+                    path: try DocumentPath("c/d\(i)"), fields: ["a": .null, "b": .null], createTime: store.now(),
+                    updateTime: store.now())
+                try storage.put(
+                    .documents, DocumentKeys.key(of: document.path), StoredDocument.encode(document))
+            }
+        }
+        let writer = try store.pipeline.makeWriter()
+        func run(_ work: IndexJob.Work) { writer.runBatch([IndexJob(work: work, writer: store.writer)]) }
+        run(.configure(IndexConfiguration(indexes: [Self.definitions[0]]), { _ in }))
+        #expect(try IndexInspection(engine).catalog.indexes.map(\.isReady) == [false])
+        engine.fails.withLock { $0 = true }
+        run(.done({ _ in }))
+        engine.fails.withLock { $0 = false }
+        for _ in 0..<120 {
+            clock.advance(by: .seconds(1))
+            run(.done({ _ in }))
+        }
+        let inspection = try IndexInspection(engine)
+        #expect(inspection.catalog.indexes.map(\.isReady) == [true])
+        store.pipeline.jobs.close()
+    }
+
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
         try await withStore { test async throws -> Void in
             let many = (0..<201).map {

@@ -103,7 +103,7 @@ extension IndexMaintenance {
     /// - Throws: if the batch must not be kept, or a `StorageError` for damage, with which it may be.
     mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
         repeat {
-            guard hasWork else { return }
+            guard hasWork else { break }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
                 let range = KeyRange(prefix: CompositeKey.prefix(index: index.id, collection: nil))
                 if try storage.removeRange(.index, range, atMost: Self.removedEntries) {

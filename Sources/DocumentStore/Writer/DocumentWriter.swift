@@ -13,12 +13,18 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     private var indexes: IndexMaintenance
     /// The changes of the open batch's commits.
     private var changes: [[RecentChanges.Entry]] = []
+    /// When a batch last had work on indexes.
+    private var workedAt: Duration
     private let threads = Mutex(ThreadGroups())
+
+    /// How long work on indexes that has failed waits for a batch without jobs: under load each batch may have some.
+    private static let longestIdleWait: Duration = .seconds(60)
 
     /// - Throws: `StorageError` if the stored index data is damaged.
     init(_ parts: DocumentParts, _ storage: any StorageWriter) throws {
         self.parts = parts
         turns = TransactionTurns(parts)
+        workedAt = parts.elapsed()
         try IndexMaintenance.prepare(storage)
         indexes = try IndexMaintenance(storage, onEvent: parts.configuration.onIndexEvent)
     }
@@ -60,9 +66,11 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     func isAwaited(_ transaction: TransactionID) -> Bool { turns.isAwaited(transaction) }
 
-    /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs.
+    /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs. Once that has
+    /// failed, it waits for such a batch: the jobs of others would fail with it.
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
-        guard !batch.isForOneJob, indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
+        guard !batch.isForOneJob, indexes.hasWork, isIdle || indexes.pause == .zero || isOverdue else { return }
+        workedAt = parts.elapsed()
         let configuration = parts.configuration
         let share = configuration.indexShareLimit
         let limit = isIdle ? configuration.indexBatchLimit : share
@@ -80,6 +88,8 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
             indexes.stall(error.documentError)
         }
     }
+
+    private var isOverdue: Bool { parts.elapsed() - workedAt >= Self.longestIdleWait }
 
     func expire() -> Int64? {
         parts.transactions.withLock { table in

@@ -134,7 +134,8 @@ extension DocumentStore {
         configureIndexes(file.configuration) { result in
             guard case .failure(let error) = result else { return }
             logger.error(
-                "the indexes can't be changed; the previous ones are used", metadata: ["error": "\(error.message)"])
+                "the indexes can't be changed yet; the previous ones are used until then",
+                metadata: ["error": "\(error.message)"])
         }
     }
 }

@@ -304,6 +304,31 @@ struct IndexBuildTests {
         store.pipeline.jobs.close()
     }
 
+    /// Whether its own batch finds no room on the disk, or has failed before it was configured.
+    @Test(arguments: [true, false])
+    func aConfigurationWhoseBatchHasFailedIsKeptWithALaterOne(isRun: Bool) throws {
+        let engine = FailingEngine()
+        let store = try DocumentStore(
+            engine: engine, now: ManualClock().timestamp, configuration: TestStore.configuration)
+        let writer = try store.pipeline.makeWriter()
+        let refusals = Mutex(0)
+        let wanted = IndexConfiguration(indexes: [Self.definitions[0]])
+        let work = IndexJob.Work.configure(
+            wanted,
+            { result in
+                if case .failure = result { refusals.withLock { $0 += 1 } }
+            })
+        let job = IndexJob(work: work, writer: store.writer)
+        engine.fails.withLock { $0 = true }
+        writer.runBatch(isRun ? [job] : [RefusedJob(), job])
+        engine.fails.withLock { $0 = false }
+        #expect(refusals.withLock { $0 } == 1)
+        #expect(try IndexInspection(engine).catalog.indexes.isEmpty)
+        writer.runBatch([])
+        #expect(try IndexInspection(engine).catalog.indexes.map(\.definition) == wanted.indexes)
+        store.pipeline.jobs.close()
+    }
+
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
         try await withStore { test async throws -> Void in
             let many = (0..<201).map {
@@ -325,6 +350,13 @@ struct IndexBuildTests {
             #expect(try await test.store.indexes().isEmpty)
         }
     }
+}
+
+/// A job with which the engine keeps nothing of the batch.
+private struct RefusedJob: CommitJob {
+    func run(in batch: CommitBatch) throws { throw StorageError(.unavailable, "the disk is full") }
+
+    func fail(_ error: DocumentError) {}
 }
 
 /// What a store reported, in order.

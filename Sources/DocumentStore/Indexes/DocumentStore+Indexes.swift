@@ -16,7 +16,8 @@ extension DocumentStore {
     /// Configures the project's indexes. Returns once the configuration is durable; indexes are then built or dropped
     /// in the background. If the store is closed meanwhile, this goes on when it is next opened.
     ///
-    /// - Throws: `DocumentError` if a definition is invalid.
+    /// - Throws: `DocumentError` if a definition is invalid, or the store can't commit. The configuration is kept then
+    ///   as soon as commits are.
     package func configureIndexes(_ configuration: IndexConfiguration) async throws(DocumentError) {
         let result: Result<Void, DocumentError> = await withCheckedContinuation { continuation in
             configureIndexes(configuration) { continuation.resume(returning: $0) }

@@ -19,6 +19,7 @@ struct IndexJob: CommitJob {
     func run(in batch: CommitBatch) { writer.run(work) }
 
     func fail(_ error: DocumentError) {
+        writer.fail(work)
         switch work {
         case .configure(_, let completion), .rebuild(let completion), .done(let completion):
             completion(.failure(error))

@@ -18,6 +18,10 @@ struct IndexMaintenance {
     private var answers: [IndexJob.Completion] = []
     private var waiters: [IndexJob.Completion] = []
     private var isConfigured = false
+    /// What the open batch configures.
+    private var configured: IndexConfiguration?
+    /// What was to be configured with a batch that wasn't kept. It comes with the next work.
+    private var refused: IndexConfiguration?
     private var isStuck = false
     private var lastFailure: DocumentError?
     private let onEvent: (@Sendable (IndexEvent) -> Void)?
@@ -56,8 +60,8 @@ struct IndexMaintenance {
 
     /// Whether any work is left.
     var hasWork: Bool {
-        state.pass != nil || state.catalog.isRebuilding || state.catalog.indexes.contains { !$0.isReady }
-            || state.catalog.fields.contains { !$0.isSettled }
+        refused != nil || state.pass != nil || state.catalog.isRebuilding
+            || state.catalog.indexes.contains { !$0.isReady } || state.catalog.fields.contains { !$0.isSettled }
     }
 
     /// How long the writer may wait for other work; nil for any time.
@@ -75,7 +79,12 @@ extension IndexMaintenance {
         events += changes.dropped.map { .dropping($0.definition) }
         events += changes.collections.map { .changingFields(collectionID: $0) }
         isConfigured = true
+        configured = configuration
+        refused = nil
     }
+
+    /// Applies a configuration with the next work, because its batch has failed.
+    mutating func configureLater(_ configuration: IndexConfiguration) { refused = configuration }
 
     /// Begins to recreate all entries.
     mutating func rebuild() {
@@ -102,6 +111,10 @@ extension IndexMaintenance {
     /// - Parameter isEnough: called after each document; true ends the step.
     /// - Throws: if the batch must not be kept, or a `StorageError` for damage, with which it may be.
     mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
+        if let refused {
+            configure(refused)
+            try storeConfiguration(storage)
+        }
         repeat {
             guard hasWork else { break }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
@@ -128,6 +141,7 @@ extension IndexMaintenance {
     /// Called when the batch is durable.
     mutating func kept() {
         durable = state
+        configured = nil
         for event in events { onEvent?(event) }
         events = []
         for answer in answers { answer(.success(())) }
@@ -150,6 +164,8 @@ extension IndexMaintenance {
     mutating func rollBack(_ error: DocumentError) {
         state = durable
         isConfigured = false
+        refused = configured ?? refused
+        configured = nil
         events = []
         refuseAll(error)
         guard hasWork else { return }

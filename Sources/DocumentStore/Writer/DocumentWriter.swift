@@ -45,6 +45,11 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
         }
     }
 
+    /// Called if the batch has failed before its work on indexes was run.
+    func fail(_ work: IndexJob.Work) {
+        if case .configure(let configuration, _) = work { indexes.configureLater(configuration) }
+    }
+
     /// Records the changes of a commit.
     func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
         batch.add(bytes: applied.reduce(0) { $0 + $1.heldBytes })

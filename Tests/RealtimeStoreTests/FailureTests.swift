@@ -50,6 +50,26 @@ struct FailureTests {
         try await fixture.close()
     }
 
+    @Test(.endsHangs) func indexesWhoseBatchHasFailedComeWithALaterOne() async throws {
+        let engine = FailingEngine()
+        let fixture = try RealtimeFixture(on: engine)
+        try await fixture.set("a", #"{"b":{"n":1},"c":{"n":2}}"#)
+        let index = RealtimeIndexDefinition(
+            parents: try RealtimePath("a").keys.map { .key($0) }, index: .child(try RealtimePath("n")))
+        engine.fails.withLock { $0 = true }
+        await #expect(throws: RealtimeFailure.self) {
+            try await fixture.store.configureIndexes([index], in: RealtimeFixture.namespace)
+        }
+        engine.fails.withLock { $0 = false }
+        try await fixture.set("d", "1")
+        try await fixture.store.settle()
+        let indexes = try await fixture.store.indexes(in: RealtimeFixture.namespace)
+        #expect(indexes.map(\.definition) == [index])
+        #expect(indexes.allSatisfy(\.isReady))
+        #expect(try fixture.problems() == [])
+        try await fixture.close()
+    }
+
     /// What is damaged is left until the store is next opened; what can't be read for the moment is removed later.
     @Test(.endsHangs, arguments: [StorageError.Kind.damaged, .unavailable])
     func noCommitFailsForGarbageThatCannotBeRead(kind: StorageError.Kind) async throws {

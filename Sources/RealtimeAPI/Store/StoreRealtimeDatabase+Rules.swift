@@ -64,7 +64,7 @@ extension StoreRealtimeDatabase {
             store.configureIndexes(definitions, in: name) { [shared, name] result in
                 guard case .failure(let failure) = result else { return }
                 shared.logger.error(
-                    "the indexes of a database can't be changed; the previous ones are used",
+                    "the indexes of a database can't be changed yet; the previous ones are used until then",
                     metadata: ["database.name": "\(name)", "error": "\(failure.message)"])
             }
         }

@@ -24,6 +24,10 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     /// Whether the open batch answers callers.
     private var hasAnswers = false
     private var background = BackgroundWork()
+    /// The indexes that the open batch gives to namespaces.
+    private var configuredIndexes: [String: [RealtimeIndexDefinition]] = [:]
+    /// Those of batches that weren't kept. They come with the next work.
+    private var refusedIndexes: [String: [RealtimeIndexDefinition]] = [:]
     /// Called once no background work is left.
     private var waiters: [@Sendable (RealtimeFailure?) -> Void] = []
     /// Called once a namespace has little garbage.
@@ -80,6 +84,20 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         guard !isCatalogChanged else { return }
         isCatalogChanged = true
         catalog.generation += 1
+    }
+
+    /// Makes these the indexes of a namespace, if need be with a later batch: of two calls the later one counts.
+    func configureIndexes(_ definitions: [RealtimeIndexDefinition], of namespace: String) {
+        refusedIndexes[namespace] = nil
+        // A namespace isn't created for the sake of no index.
+        guard !definitions.isEmpty || catalog.namespaces[namespace] != nil else { return }
+        configuredIndexes[namespace] = definitions
+        update(namespace) { record, _ in record.configure(definitions) }
+    }
+
+    /// The same with the next work, because the batch has failed.
+    func configureIndexesLater(_ definitions: [RealtimeIndexDefinition], of namespace: String) {
+        refusedIndexes[namespace] = definitions
     }
 
     private enum FeedItem {
@@ -244,6 +262,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         let steps = 1 + min(backlog / 4, Self.maxFurtherSteps)
         let rows = isIdle ? configuration.maxIdleSweptRows : configuration.maxSweptRows * min(steps, 8)
         let mayWork = isIdle || !background.waitsForIdle && !batch.isForOneJob
+        if mayWork { for (namespace, indexes) in refusedIndexes { configureIndexes(indexes, of: namespace) } }
         for _ in 0..<steps where mayWork && !background.isDone {
             // A copy: what the step changes in the catalog is looked at again.
             var work = background
@@ -269,6 +288,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
     func committed(_ version: Int64?) {
         if catalog.generation != durable.generation { catalogs.add(catalog) }
         durable = catalog
+        configuredIndexes = [:]
         nodes.committed(version)
         publish(upTo: version, nil)
         let place = roomWaiters.partition { garbage(of: $0.namespace) <= Self.maxGarbage }
@@ -286,6 +306,8 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         if isDamage || background.isObstructed { background.waitForIdle() }
         catalog = durable
         isCatalogChanged = false
+        refusedIndexes.merge(configuredIndexes) { $1 }
+        configuredIndexes = [:]
         recent.rollBack(to: version)
         nodes.rolledBack()
         publish(upTo: nil, error)
@@ -295,7 +317,7 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
         fail(waiters: RealtimeFailure(from: error))
     }
 
-    var pause: Duration? { background.pause }
+    var pause: Duration? { background.pause ?? (refusedIndexes.isEmpty ? nil : .seconds(1)) }
 
     func check(_ run: CheckRun) throws -> (any Sendable)? { try TreeCheck(run).check() }
 }

@@ -65,7 +65,8 @@ struct FailureTests {
         try await fixture.store.settle()
         let indexes = try await fixture.store.indexes(in: RealtimeFixture.namespace)
         #expect(indexes.map(\.definition) == [index])
-        #expect(indexes.allSatisfy(\.isReady))
+        let isEachReady = indexes.allSatisfy(\.isReady)
+        #expect(isEachReady)
         #expect(try fixture.problems() == [])
         try await fixture.close()
     }

@@ -336,6 +336,7 @@ struct ListenerBoundsTests {
             }
             #expect(store.listeners.jobs.put(.behind))
             store.listeners.jobs.close()
+            reported.withLock { $0 = [] }
             ListenerThread(store.parts, session).run()
             // The beginning and the end of what all others share, those of the look at the window, and then the refill.
             let times = reported.withLock { $0 }

@@ -329,6 +329,27 @@ struct IndexBuildTests {
         store.pipeline.jobs.close()
     }
 
+    /// A full disk fails a batch at its end, after its work on indexes.
+    @Test func aFailureThatGoesOnIsReportedOnce() throws {
+        let engine = FailingEngine()
+        let events = EventLog()
+        var configuration = TestStore.configuration
+        configuration.onIndexEvent = { events.append($0) }
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
+        let writer = try store.pipeline.makeWriter()
+        let work = IndexJob.Work.configure(IndexConfiguration(indexes: [Self.definitions[0]]), { _ in })
+        func failures() -> Int { events.take().count { if case .failed = $0 { true } else { false } } }
+        engine.fails.withLock { $0 = true }
+        writer.runBatch([IndexJob(work: work, writer: store.writer)])
+        for _ in 0..<3 { writer.runBatch([]) }
+        #expect(failures() == 1)
+        engine.fails.withLock { $0 = false }
+        writer.runBatch([])
+        #expect(try IndexInspection(engine).catalog.indexes.count == 1)
+        #expect(failures() == 0)
+        store.pipeline.jobs.close()
+    }
+
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
         try await withStore { test async throws -> Void in
             let many = (0..<201).map {

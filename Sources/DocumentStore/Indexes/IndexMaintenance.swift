@@ -135,11 +135,12 @@ extension IndexMaintenance {
             try store(storage)
         } while !isEnough()
         isStuck = false
-        lastFailure = nil
     }
 
     /// Called when the batch is durable.
     mutating func kept() {
+        // Not with the step: on a full disk the batch fails after it, each time.
+        if !isStuck { lastFailure = nil }
         durable = state
         configured = nil
         for event in events { onEvent?(event) }

@@ -329,6 +329,23 @@ struct IndexBuildTests {
         store.pipeline.jobs.close()
     }
 
+    /// A batch that was kept without it would name a catalog that isn't there, with which no store can be opened.
+    @Test func noBatchIsKeptWhoseCatalogCannotBeStored() throws {
+        let engine = FixedCatalog()
+        let store = try DocumentStore(
+            engine: engine, now: ManualClock().timestamp, configuration: TestStore.configuration)
+        let writer = try store.pipeline.makeWriter()
+        let wanted = IndexConfiguration(indexes: [Self.definitions[0]])
+        engine.isDamaged.withLock { $0 = true }
+        writer.runBatch([IndexJob(work: .configure(wanted, { _ in }), writer: store.writer)])
+        writer.runBatch([])
+        engine.isDamaged.withLock { $0 = false }
+        #expect(try IndexInspection(engine).catalog.indexes.isEmpty)
+        writer.runBatch([])
+        #expect(try IndexInspection(engine).catalog.indexes.map(\.definition) == wanted.indexes)
+        store.pipeline.jobs.close()
+    }
+
     /// A full disk fails a batch at its end, after its work on indexes.
     @Test func aFailureThatGoesOnIsReportedOnce() throws {
         let engine = FailingEngine()
@@ -391,6 +408,36 @@ final class EventLog: Sendable {
             defer { events = [] }
             return events
         }
+    }
+}
+
+/// A memory engine that can't store the catalog, because its page is damaged.
+private final class FixedCatalog: StorageEngine {
+    private let inner = MemoryEngine()
+    let isDamaged = Mutex(false)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Writer(writer: $0, isDamaged: isDamaged.withLock { $0 })) }
+    }
+
+    func close() throws {}
+
+    private struct Writer: StorageWriter, ForwardingReader {
+        let writer: any StorageWriter
+        let isDamaged: Bool
+
+        var inner: any StorageReader { writer }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
+            if isDamaged, table == .meta, key == Array("indexes".utf8) {
+                throw StorageError(.damaged, "the page can't be read")
+            }
+            try writer.put(table, key, value)
+        }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
     }
 }
 

@@ -101,6 +101,15 @@ extension IndexMaintenance {
         if isChanged { try store(storage) }
     }
 
+    /// Applies and stores the configuration of a batch that wasn't kept, if there is one.
+    ///
+    /// - Throws: if the batch must not be kept: also for damage, since the catalog's row would be missing.
+    mutating func configureRefused(_ storage: any StorageWriter) throws {
+        guard let refused else { return }
+        configure(refused)
+        try storeConfiguration(storage)
+    }
+
     mutating func whenDurable(_ completion: @escaping IndexJob.Completion) { answers.append(completion) }
 
     /// Calls the completion once no work is left.
@@ -111,10 +120,6 @@ extension IndexMaintenance {
     /// - Parameter isEnough: called after each document; true ends the step.
     /// - Throws: if the batch must not be kept, or a `StorageError` for damage, with which it may be.
     mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
-        if let refused {
-            configure(refused)
-            try storeConfiguration(storage)
-        }
         repeat {
             guard hasWork else { break }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {

@@ -76,6 +76,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         guard !batch.isForOneJob, indexes.hasWork, isIdle || indexes.pause == .zero || isOverdue else { return }
         workedAt = parts.elapsed()
+        try indexes.configureRefused(storage)
         let configuration = parts.configuration
         let share = configuration.indexShareLimit
         let limit = isIdle ? configuration.indexBatchLimit : share

@@ -76,46 +76,15 @@ enum RocksDBFiles {
 
     /// The tables whose end isn't as it was written. A process that was killed may leave such ones, which belong to no state.
     ///
-    /// RocksDB has no checksum there, and takes from it how it finds and checks all else: it may even end the process.
-    ///
     /// - Throws: `StorageError` if one can't be opened.
     static func ruinedTables(in directory: String) throws(StorageError) -> [String] {
         var ruined: [String] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where name.hasSuffix(".sst")
         {
-            guard try !hasWholeEnd(directory + "/" + name) else { continue }
+            guard try !RocksDBTable.hasWholeEnd(directory + "/" + name) else { continue }
             ruined.append(name)
         }
         return ruined
-    }
-
-    /// The end of a table: the kind of the checksums, the places of two blocks (as numbers of 7 bits a byte), the version of
-    /// the format and a mark of RocksDB's.
-    private static func hasWholeEnd(_ table: String) throws(StorageError) -> Bool {
-        let (count, checksum): (Int, UInt8) = (53, 4)
-        let file = open(table, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw StoreFile.refusal("the store's table \(table) can't be read") }
-        defer { close(file) }
-        let start = Int(lseek(file, 0, SEEK_END)) - count
-        var bytes = [UInt8](repeating: 0, count: count)
-        guard start >= 0, pread(file, &bytes, count, off_t(start)) == count else { return false }
-        var numbers: [UInt64] = [0]
-        var shift = 0
-        for byte in bytes[1..<41] where numbers.count <= 4 {
-            guard shift < 63 else { return false }
-            numbers[numbers.count - 1] |= UInt64(byte & 0x7F) << shift
-            shift += 7
-            guard byte < 0x80 else { continue }
-            numbers.append(0)
-            shift = 0
-        }
-        guard numbers.count == 5 else { return false }
-        let areInside = [0, 2].allSatisfy { place in
-            let (end, isTooFar) = numbers[place].addingReportingOverflow(numbers[place + 1])
-            return !isTooFar && end <= UInt64(start)
-        }
-        let mark: [UInt8] = [5, 0, 0, 0, 0xF7, 0xCF, 0xF4, 0x85, 0xB7, 0x41, 0xE2, 0x88]
-        return areInside && bytes[0] == checksum && Array(bytes[41...]) == mark
     }
 
     /// What a directory is for, which decides the advice in its errors.

@@ -175,6 +175,30 @@ struct RocksDBDamageTests {
         }
     }
 
+    /// RocksDB uses them before it compares their checksum, and ends the process for what can't be.
+    @Test(arguments: [1, 4]) func damagedPropertiesOfATableAreRefused(bytesFromTheEnd: Int) throws {
+        let original = try Original()
+        let name = try #require(original.names.first { $0.hasSuffix(".sst") })
+        let (place, copy) = try original.copy(changing: name) { bytes in
+            // The place of their block comes after their name: two numbers of 7 bits a byte.
+            guard var index = bytes.range(of: Data("rocksdb.properties".utf8), options: .backwards)?.upperBound else {
+                return
+            }
+            var numbers: [Int] = []
+            for _ in 0..<2 {
+                var (number, shift) = (0, 0)
+                repeat {
+                    number |= Int(bytes[index] & 0x7F) << shift
+                    shift += 7
+                    index += 1
+                } while bytes[index - 1] >= 0x80
+                numbers.append(number)
+            }
+            bytes[numbers[0] + numbers[1] - bytesFromTheEnd] ^= 0xFF
+        }
+        try withExtendedLifetime(place) { () throws in #expect(try read(copy) == nil) }
+    }
+
     @Test func aTableThatWasNeverFinishedIsRemoved() throws {
         let original = try Original()
         let (place, copy) = try original.copy(changing: original.log) { _ in }

@@ -55,7 +55,7 @@ import Testing
             }
             #expect(output.count > 600_000)
             #expect(output.suffix(22) == Data("{\"count\":2,\"users\":0}\n".utf8))
-            try await Bound.wait("the command ends") { process.hasEnded }
+            try await Bound.wait("the command ends") { !process.isRunning }
             #expect(process.terminationStatus == 0)
         }
     }

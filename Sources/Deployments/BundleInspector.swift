@@ -83,8 +83,8 @@ struct BundleInspector: Sendable {
             !Manifest.servedVersions.contains(version)
         {
             throw failure(
-                "it uses version \(version) of the worker protocol, and this host uses "
-                    + "\(Frame.protocolVersion); build both with the same release of FunctionsRuntime")
+                "it uses version \(version) of the worker protocol, and this host serves "
+                    + "\(Manifest.servedWords); build both with the same release of FunctionsRuntime")
         }
         let manifest: Manifest
         do {

@@ -115,7 +115,7 @@ package struct ReleaseStore: Sendable {
             guard Manifest.servedVersions.contains(version) else {
                 throw ReleaseError(
                     "it uses version \(version) of the worker protocol, "
-                        + "and this host uses \(Frame.protocolVersion); "
+                        + "and this host serves \(Manifest.servedWords); "
                         + "build it with this FunctionsRuntime and deploy it again")
             }
             let record = try JSONDecoder().decode(ReleaseRecord.self, from: data)

@@ -5,28 +5,8 @@ package protocol LogDestination {
     func append(_ lines: Data) throws
 }
 
-/// The system's function, which those of `FileHandle` with the same name hide.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
-}
-
 extension FileHandle: LogDestination {
-    /// Writes the lines as a whole, also if a program that shares the file has made it nonblocking.
-    package func append(_ lines: Data) throws {
-        let descriptor = fileDescriptor
-        var rest = lines[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN {
-                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&entry, 1, -1)
-                continue
-            }
-            guard count > 0 else { throw HostError("the log can't be written: \(String(cString: strerror(errno)))") }
-            rest = rest.dropFirst(count)
-        }
-    }
+    package func append(_ lines: Data) throws { try FileOutput.append(lines, to: self) }
 }
 
 /// Writes log lines to standard error, or another destination, on a thread of its own.

@@ -193,7 +193,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             let version = try payload.read(UInt16.self)
             guard Manifest.servedVersions.contains(Int(version)) else {
                 throw ProtocolViolation(
-                    "it speaks version \(version) of the protocol, the host speaks \(Frame.protocolVersion); "
+                    "it speaks version \(version) of the protocol, the host speaks \(Manifest.servedWords); "
                         + "build the bundle with the host's FunctionsRuntime")
             }
             guard !isReady else { throw ProtocolViolation("it was ready twice") }

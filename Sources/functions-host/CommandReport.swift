@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
+import HostProcess
 import StrictJSON
 
 /// Reports the progress and the result of a command, to people or as JSON.
@@ -68,10 +69,10 @@ final class CommandReport {
     /// Writes a line at once.
     ///
     /// - Throws: also if the reader has left, so that a command which goes on by itself ends.
-    func line(_ text: String) throws(OutputFailure) { try CommandOutput.append(text + "\n", to: results) }
+    func line(_ text: String) throws(OutputFailure) { try FileOutput.append(text + "\n", to: results) }
 
     /// Whether further lines are of no use.
-    var hasLostReader: Bool { CommandOutput.hasLostReader(results) }
+    var hasLostReader: Bool { FileOutput.hasLostReader(results) }
 
     /// Checks that the results so far have been written. A reader that has left may have all that it wants.
     func checkOutput() throws(OutputFailure) {
@@ -114,7 +115,7 @@ final class CommandReport {
     }
 
     private func write(_ text: String, to handle: FileHandle) {
-        do throws(OutputFailure) { try CommandOutput.append(text, to: handle) } catch {
+        do throws(OutputFailure) { try FileOutput.append(text, to: handle) } catch {
             if handle.fileDescriptor == STDOUT_FILENO, outputFailure == nil { outputFailure = error }
         }
     }

@@ -2,6 +2,7 @@ import ControlAPI
 import DocumentModel
 import DocumentStore
 import Foundation
+import HostProcess
 import StorageEngine
 
 /// The output of an export: standard output, or a file that gets its name only when it is complete.
@@ -59,7 +60,7 @@ final class ExportOutput {
     func discard() { if path != nil, !hasName { unlink(draft) } }
 
     private func flush() throws {
-        do throws(OutputFailure) { try CommandOutput.append(pending, to: handle) } catch {
+        do throws(OutputFailure) { try FileOutput.append(pending, to: handle) } catch {
             throw DocumentError(.unavailable, "the export can't be written: \(error.reason)")
         }
         pending.removeAll(keepingCapacity: true)

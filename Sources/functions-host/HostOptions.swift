@@ -2,6 +2,7 @@ import ControlProtocol
 import HostConfiguration
 import ArgumentParser
 import Foundation
+import HostProcess
 
 /// The options of all commands that need a running host.
 struct HostOptions: ParsableArguments {

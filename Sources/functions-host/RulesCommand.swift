@@ -72,7 +72,7 @@ struct RulesCheckCommand: ParsableCommand {
     }
 
     private func fail(_ message: String) throws {
-        try? CommandOutput.append("functions-host: \(message)\n", to: .standardError)
+        try? FileOutput.append("functions-host: \(message)\n", to: .standardError)
         throw ExitCode(2)
     }
 

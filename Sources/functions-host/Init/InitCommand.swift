@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HostProcess
 
 /// `functions-host init NAME`
 struct InitCommand: ParsableCommand {
@@ -28,7 +29,7 @@ struct InitCommand: ParsableCommand {
             try package.write(to: absolutePath(name.text))
             print(package.greeting(host: CommandLine.arguments.first ?? "functions-host"))
         } catch {
-            try? CommandOutput.append("\(error)\n", to: .standardError)
+            try? FileOutput.append("\(error)\n", to: .standardError)
             throw ExitCode(1)
         }
     }

@@ -1,18 +1,20 @@
-import Foundation
+package import Foundation
 
-/// Writes what a command prints.
-enum CommandOutput {
+/// Writes to files that other programs may share, such as standard output.
+package enum FileOutput {
     /// Writes a text as a whole.
-    static func append(_ text: String, to handle: FileHandle) throws(OutputFailure) {
+    package static func append(_ text: String, to handle: FileHandle) throws(OutputFailure) {
         try append(Array(text.utf8), to: handle)
     }
 
     /// Writes bytes as a whole.
-    static func append(_ bytes: [UInt8], to handle: FileHandle) throws(OutputFailure) {
+    package static func append(
+        _ bytes: some ContiguousBytes & RandomAccessCollection<UInt8>, to handle: FileHandle
+    ) throws(OutputFailure) {
         let descriptor = handle.fileDescriptor
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + written, $0.count - written) }
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN {
                 // The file is shared with a program that has made it nonblocking.
@@ -20,12 +22,12 @@ enum CommandOutput {
                 continue
             }
             guard count > 0 else { throw OutputFailure(code: errno) }
-            rest = rest.dropFirst(count)
+            written += count
         }
     }
 
     /// Whether the other end of a pipe is closed, so that nothing that is written to it is read.
-    static func hasLostReader(_ handle: FileHandle) -> Bool {
+    package static func hasLostReader(_ handle: FileHandle) -> Bool {
         events(of: handle.fileDescriptor, waitingFor: nil) & Int32(POLLERR | POLLHUP) != 0
     }
 
@@ -37,15 +39,15 @@ enum CommandOutput {
 }
 
 /// Why an output can't be written.
-struct OutputFailure: Error, CustomStringConvertible {
+package struct OutputFailure: Error, CustomStringConvertible {
     /// The `errno` of the call that failed.
-    let code: Int32
+    package let code: Int32
 
     /// Whether its reader has left, which may have all that it wants.
-    var isOfReader: Bool { code == EPIPE }
+    package var isOfReader: Bool { code == EPIPE }
 
-    var description: String { "the output can't be written: \(reason)" }
+    package var description: String { "the output can't be written: \(reason)" }
 
     /// The system's reason.
-    var reason: String { String(cString: strerror(code)) }
+    package var reason: String { String(cString: strerror(code)) }
 }

@@ -147,7 +147,7 @@ struct DocumentCacheTests {
             let after = isDeleted ? nil : document(path, n)
             changes.append([
                 RecentChanges.Entry(
-                    DocumentChange(path: path, before: nil, after: after), version: n, storedBytes: 10)
+                    DocumentChange(path: path, before: nil, after: after), version: n, storedBytes: 10, weight: 0)
             ])
         }
         append(paths[0], 1)

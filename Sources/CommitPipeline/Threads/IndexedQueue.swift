@@ -17,6 +17,7 @@ public struct IndexedQueue<Element: Sendable>: Sendable {
     @inlinable public var positions: Range<Int> { left..<left + count }
 
     @inlinable public var first: Element? { head < slots.count ? slots[head] : nil }
+    @inlinable public var last: Element? { head < slots.count ? slots[slots.count - 1] : nil }
 
     /// Nil if the element at the position has been removed or doesn't exist yet.
     @inlinable public subscript(_ position: Int) -> Element? {
@@ -28,9 +29,8 @@ public struct IndexedQueue<Element: Sendable>: Sendable {
 
     @inlinable public mutating func popFirst() -> Element? {
         guard head < slots.count else { return nil }
-        let element = slots[head]
-        // Releases the element now, and its slot later.
-        slots[head] = nil
+        // The element leaves now, and its slot later.
+        let element = slots[head].take()
         head += 1
         left += 1
         if head > 64, head > slots.count / 2 {

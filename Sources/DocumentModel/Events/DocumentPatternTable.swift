@@ -1,7 +1,4 @@
 /// Matches a path against many patterns at once.
-///
-/// The patterns form a tree of segments. A path is rejected at its first segment if no pattern starts with it,
-/// regardless of the number of patterns.
 package struct DocumentPatternTable<Element: Sendable>: Sendable {
     package struct Match: Sendable {
         package var element: Element
@@ -9,8 +6,33 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         package var params: [String: String]
     }
 
-    private struct Leaf: Sendable {
-        var element: Element
+    private let elements: [Element]
+    private let tree: DocumentPatternTree
+
+    package init(_ patterns: [(pattern: DocumentPattern, element: Element)]) {
+        elements = patterns.map(\.element)
+        tree = DocumentPatternTree(patterns.map(\.pattern))
+    }
+
+    /// The patterns that match a document's path. Most paths match none, which is cheap.
+    package func matches(_ path: DocumentPath) -> [Match] {
+        let leaves = tree.leaves(path)
+        guard !leaves.isEmpty else { return [] }
+        let segments = path.segments
+        return leaves.map { Match(element: elements[$0.number], params: $0.pattern.params(segments)) }
+    }
+
+    /// The matching elements, without their parameters.
+    package func elements(matching path: DocumentPath) -> [Element] { tree.leaves(path).map { elements[$0.number] } }
+}
+
+/// The patterns as a tree of their segments. A path is rejected at its first segment if no pattern starts with it,
+/// regardless of the number of patterns.
+///
+/// Not generic, since it is searched for each document that is written.
+private struct DocumentPatternTree: Sendable {
+    struct Leaf: Sendable {
+        var number: Int
         var pattern: DocumentPattern
     }
 
@@ -67,22 +89,14 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
 
     private let root: Node?
 
-    package init(_ patterns: [(pattern: DocumentPattern, element: Element)]) {
-        root = patterns.isEmpty ? nil : Node(patterns.map { Leaf(element: $0.element, pattern: $0.pattern) }, depth: 0)
+    init(_ patterns: [DocumentPattern]) {
+        root =
+            patterns.isEmpty
+            ? nil : Node(patterns.enumerated().map { Leaf(number: $0.offset, pattern: $0.element) }, depth: 0)
     }
 
-    /// The patterns that match a document's path. Most paths match none, which is cheap.
-    package func matches(_ path: DocumentPath) -> [Match] {
-        let leaves = leaves(path)
-        guard !leaves.isEmpty else { return [] }
-        let segments = path.segments
-        return leaves.map { Match(element: $0.element, params: $0.pattern.params(segments)) }
-    }
-
-    /// The matching elements, without their parameters.
-    package func elements(matching path: DocumentPath) -> [Element] { leaves(path).map { $0.element } }
-
-    private func leaves(_ path: DocumentPath) -> [Leaf] {
+    /// The patterns that match a document's path.
+    func leaves(_ path: DocumentPath) -> [Leaf] {
         guard let root else { return [] }
         var leaves: [Leaf] = []
         var text = path.string

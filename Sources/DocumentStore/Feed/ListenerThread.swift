@@ -251,7 +251,7 @@ final class ListenerThread: @unchecked Sendable {
                 // One round for all commits; otherwise each would need its own read of the past.
                 let changes = page.commits.flatMap { commit in
                     commit.changes.map {
-                        RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
+                        RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0, weight: 0)
                     }
                 }
                 deliver(changes, upTo: page.position.microseconds)

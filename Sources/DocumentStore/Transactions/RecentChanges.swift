@@ -3,21 +3,21 @@ import DocumentModel
 
 /// Recent changes, against which transactions are validated. Bounded: the oldest are forgotten first.
 struct RecentChanges: Sendable {
-    /// One change as it is kept.
-    struct Entry: Sendable {
-        var version: Int64
-        var change: DocumentChange
-        var collection: CollectionPath
-        var group: String
-        var bytes: Int
+    /// One change as it is kept: an object, since it is handed on and looked at far more often than it is made.
+    final class Entry: Sendable {
+        let version: Int64
+        let change: DocumentChange
+        let collection: CollectionPath
+        let group: String
+        let bytes: Int
         /// About what it takes in memory, which for many small values is a multiple of what is stored.
-        var heldBytes: Int
+        let heldBytes: Int
 
         /// - Parameters:
         ///   - storedBytes: the size of the document before and after the change, together.
         ///   - weight: as ``DocumentChange/weight``, which would look at all of the documents on the writer's thread: the
         ///     commit knows it.
-        init(_ change: DocumentChange, version: Int64, storedBytes: Int, weight: Int = 0) {
+        init(_ change: DocumentChange, version: Int64, storedBytes: Int, weight: Int) {
             self.version = version
             self.change = change
             collection = change.path.parent
@@ -27,18 +27,20 @@ struct RecentChanges: Sendable {
         }
     }
 
-    /// The last change of a document.
-    private struct Last {
-        var version: Int64
-        var position: Int
+    /// An entry with the positions of the changes before it, which may have been forgotten since.
+    private struct Place: Sendable {
+        let entry: Entry
+        let ofDocument: Int?
+        let inCollection: Int?
+        let inGroup: Int?
     }
 
     /// In the order of their versions.
-    private var entries = IndexedQueue<Entry>()
-    /// Positions of the entries of each collection, and of all collections of an id.
-    private var collections: [CollectionPath: IndexedQueue<Int>] = [:]
-    private var groups: [String: IndexedQueue<Int>] = [:]
-    private var last: [DocumentPath: Last] = [:]
+    private var places = IndexedQueue<Place>()
+    /// The position of the last change of each document, in each collection, and in all collections of an id.
+    private var documents: [DocumentPath: Int] = [:]
+    private var collections: [CollectionPath: Int] = [:]
+    private var groups: [String: Int] = [:]
     /// About what all of them take in memory.
     private(set) var bytes = 0
     /// All changes after this version are here.
@@ -54,12 +56,13 @@ struct RecentChanges: Sendable {
 
     mutating func append(_ changes: [Entry]) {
         for entry in changes {
-            let position = entries.positions.upperBound
-            collections[entry.collection, default: IndexedQueue()].append(position)
-            groups[entry.group, default: IndexedQueue()].append(position)
-            last[entry.change.path] = Last(version: entry.version, position: position)
+            let position = places.positions.upperBound
+            places.append(
+                Place(
+                    entry: entry, ofDocument: documents.updateValue(position, forKey: entry.change.path),
+                    inCollection: collections.updateValue(position, forKey: entry.collection),
+                    inGroup: groups.updateValue(position, forKey: entry.group)))
             bytes += entry.heldBytes
-            entries.append(entry)
         }
         trim()
     }
@@ -67,112 +70,114 @@ struct RecentChanges: Sendable {
     /// One of the given documents that changed after a version, which must not be below the floor.
     ///
     /// Iterates over the changes or the documents, whichever are fewer.
-    func changed(among documents: Set<DocumentPath>, after version: Int64) -> DocumentPath? {
-        guard !documents.isEmpty else { return nil }
-        let newer = entries.firstPosition { $0.version > version }..<entries.positions.upperBound
-        guard newer.count < documents.count else {
-            return documents.first { last[$0].map { $0.version > version } ?? false }
-        }
+    func changed(among paths: Set<DocumentPath>, after version: Int64) -> DocumentPath? {
+        guard !paths.isEmpty else { return nil }
+        let newer = places.firstPosition { $0.entry.version > version }..<places.positions.upperBound
+        guard newer.count < paths.count else { return paths.first { newest(of: $0) > version } }
         for position in newer {
-            if let path = entries[position]?.change.path, documents.contains(path) { return path }
+            if let path = places[position]?.entry.change.path, paths.contains(path) { return path }
         }
         return nil
     }
 
     /// An upper bound for the version of a document's last change.
-    func newest(of path: DocumentPath) -> Int64 { last[path]?.version ?? floor }
+    func newest(of path: DocumentPath) -> Int64 { last(of: path)?.version ?? floor }
 
     /// A document after its last change; nil if that isn't remembered, or came after a version.
     func state(of path: DocumentPath, upTo version: Int64) -> Document?? {
-        guard let last = last[path], last.version <= version, let entry = entries[last.position] else { return nil }
-        return .some(entry.change.after)
+        guard let last = last(of: path), last.version <= version else { return nil }
+        return .some(last.change.after)
     }
+
+    private func last(of path: DocumentPath) -> Entry? { documents[path].flatMap { places[$0]?.entry } }
 
     /// A range of versions that contains all changes after a version that may concern a query; nil if there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
-        var known: ClosedRange<Int64>?
-        if let (positions, places) = newer(for: query, after: version), !places.isEmpty,
-            let first = positions[places.lowerBound].flatMap({ entries[$0] }),
-            let last = positions[places.upperBound - 1].flatMap({ entries[$0] })
-        {
-            known = first.version...last.version
+        var (first, last, count) = (version + 1, nil as Int64?, 0)
+        visit(query, after: version) { entry in
+            last = last ?? entry.version
+            count += 1
+            // Of very many changes, the first isn't looked for.
+            guard count <= Self.maxSpan else {
+                first = version + 1
+                return false
+            }
+            first = entry.version
+            return true
         }
+        let known = last.map { first...$0 }
         guard version < floor else { return known }
         return version + 1...max(known?.upperBound ?? floor, floor)
     }
+
+    private static let maxSpan = 1000
 
     /// Whether a query's matches changed after a version: one was added, removed or replaced.
     ///
     /// - Parameter steps: how many comparisons of short values may be made, decreased by what this call takes.
     /// - Returns: nil if it takes more.
     func hasChanged(_ query: NormalizedQuery, after version: Int64, within steps: inout Int) -> Bool? {
-        guard let (positions, newer) = newer(for: query, after: version), !newer.isEmpty else { return false }
-        let effort = MatchEffort(query)
-        for place in newer {
-            guard let position = positions[place], let entry = entries[position] else { continue }
-            steps -= effort.steps(bytes: entry.bytes)
-            guard steps >= 0 else { return nil }
-            if query.isChanged(by: entry.change) { return true }
+        var effort: MatchEffort?
+        var result: Bool? = false
+        visit(query, after: version) { entry in
+            let known = effort ?? MatchEffort(query)
+            effort = known
+            steps -= known.steps(bytes: entry.bytes)
+            result = steps < 0 ? nil : query.isChanged(by: entry.change)
+            return result == false
         }
-        return false
+        return result
     }
 
-    /// The changes after a version in the query's collection or group.
-    private func newer(
-        for query: NormalizedQuery, after version: Int64
-    ) -> (positions: IndexedQueue<Int>, places: Range<Int>)? {
-        let positions = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
-        guard let positions else { return nil }
-        let first = positions.firstPosition { position in entries[position].map { $0.version > version } ?? false }
-        return (positions, first..<positions.positions.upperBound)
+    /// Visits the changes after a version in the query's collection or group, the newest first, until the body returns false.
+    private func visit(_ query: NormalizedQuery, after version: Int64, _ body: (Entry) -> Bool) {
+        let isGroup = query.query.allDescendants
+        var position = isGroup ? groups[query.query.collectionID] : collections[query.collection]
+        while let place = position.flatMap({ places[$0] }), place.entry.version > version, body(place.entry) {
+            position = isGroup ? place.inGroup : place.inCollection
+        }
     }
 
     /// Forgets the changes after a version, because they were rolled back.
     mutating func rollBack(to version: Int64) {
-        var lost: Set<DocumentPath> = []
-        while let position = entries.positions.last, let entry = entries[position], entry.version > version {
-            _ = entries.popLast()
-            bytes -= entry.heldBytes
-            lost.insert(entry.change.path)
-            forget(&collections[entry.collection], fromEnd: true)
-            forget(&groups[entry.group], fromEnd: true)
+        let first = places.positions.lowerBound
+        let known = { (position: Int?) in position.flatMap { $0 >= first ? $0 : nil } }
+        while let place = places.last, place.entry.version > version {
+            _ = places.popLast()
+            bytes -= place.entry.heldBytes
+            documents[place.entry.change.path] = known(place.ofDocument)
+            collections[place.entry.collection] = known(place.inCollection)
+            groups[place.entry.group] = known(place.inGroup)
         }
         // Adding the lost changes may have raised the floor above the version; now no change is newer than it.
         floor = min(floor, version)
-        guard !lost.isEmpty else { return }
-        for path in lost { last[path] = nil }
-        for position in entries.positions {
-            guard let entry = entries[position], lost.contains(entry.change.path) else { continue }
-            last[entry.change.path] = Last(version: entry.version, position: position)
-        }
     }
 
     /// The version of the last change; nil if none is remembered.
-    var newest: Int64? { entries.positions.last.flatMap { entries[$0]?.version } }
+    var newest: Int64? { places.last?.entry.version }
 
     /// Forgets the oldest changes, up to a version, until no more than these bytes are left.
     mutating func forget(upTo version: Int64, beyond maxBytes: Int) {
-        while bytes > maxBytes, let first = entries.first, first.version <= version { removeFirst() }
+        while bytes > maxBytes, let first = places.first, first.entry.version <= version { removeFirst() }
     }
 
     private mutating func trim() {
-        while entries.count > maxCount || (bytes > maxBytes && !entries.isEmpty) { removeFirst() }
+        while places.count > maxCount || (bytes > maxBytes && !places.isEmpty) { removeFirst() }
     }
 
     private mutating func removeFirst() {
-        let position = entries.positions.lowerBound
-        guard let entry = entries.popFirst() else { return }
+        let position = places.positions.lowerBound
+        guard let entry = places.popFirst()?.entry else { return }
         floor = entry.version
         bytes -= entry.heldBytes
-        if last[entry.change.path]?.position == position { last[entry.change.path] = nil }
-        forget(&collections[entry.collection], fromEnd: false)
-        forget(&groups[entry.group], fromEnd: false)
+        forget(&documents[entry.change.path], at: position)
+        forget(&collections[entry.collection], at: position)
+        forget(&groups[entry.group], at: position)
     }
 
-    /// Removes one position, and the queue with its last position.
-    private func forget(_ queue: inout IndexedQueue<Int>?, fromEnd: Bool) {
-        _ = fromEnd ? queue?.popLast() : queue?.popFirst()
-        if queue?.isEmpty ?? true { queue = nil }
+    /// Forgets that the last change is at a position, unless another one has come since.
+    private func forget(_ last: inout Int?, at position: Int) {
+        if last == position { last = nil }
     }
 }
 

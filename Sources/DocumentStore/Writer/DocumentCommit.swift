@@ -136,10 +136,10 @@ final class DocumentCommit: CommitPart {
     func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         guard let prepared else { return }
         var applied: [RecentChanges.Entry] = []
-        for (change, weight) in zip(prepared.outcome.changes, prepared.outcome.weights) {
+        for (number, change) in prepared.outcome.changes.enumerated() {
+            let state = prepared.stored[number]
+            let (key, before) = (state?.key ?? DocumentKeys.key(of: change.path), state?.bytes)
             // Encoded once, for both the table and the log.
-            let (key, before, weightBefore) =
-                prepared.stored[change.path] ?? (DocumentKeys.key(of: change.path), nil, 0)
             let after = change.after.map(StoredDocument.encode)
             if let after { try storage.put(.documents, key, after) } else { try storage.delete(.documents, key) }
             try storage.updateEntries(
@@ -148,7 +148,7 @@ final class DocumentCommit: CommitPart {
             applied.append(
                 RecentChanges.Entry(
                     change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0),
-                    weight: weightBefore + weight))
+                    weight: (state?.weight ?? 0) + prepared.outcome.weights[number]))
         }
         // Writes that change nothing still have a commit time of their own.
         if !prepared.outcome.results.isEmpty { batch.versions.claim(version) }
@@ -173,19 +173,17 @@ final class DocumentCommit: CommitPart {
     }
 }
 
-/// A commit's changes, and the stored bytes of the documents before, which the change log gets, with their weights.
+/// A commit's changes, and for each the stored state before, which the change log gets.
 struct ComputedCommit: Sendable {
     var outcome: WriteOutcome
-    let stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)]
+    let stored: [StoredState?]
     /// Counts it while it waits for the writer.
     var held: HeldBytes?
 
     /// - Parameter documents: those that were read for it, of which only the changed ones are kept.
     init(_ outcome: WriteOutcome, _ documents: StoredDocuments) {
         self.outcome = outcome
-        var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)] = [:]
-        for change in outcome.changes { stored[change.path] = documents.stored[change.path] }
-        self.stored = stored
+        stored = outcome.changes.map { documents.stored[$0.path] }
     }
 }
 

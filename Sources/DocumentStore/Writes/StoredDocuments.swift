@@ -10,7 +10,7 @@ final class StoredDocuments {
     private(set) var bytes = 0
     /// About what they take in memory: many small values take a multiple of what is stored.
     private var weight = 0
-    private(set) var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?, weight: Int)] = [:]
+    private(set) var stored: [DocumentPath: StoredState] = [:]
 
     /// - Parameters:
     ///   - maxBytes: the limit on their total size, because all are held until the commit is stored. In memory they may
@@ -27,21 +27,23 @@ final class StoredDocuments {
         let found = try storage.get(.documents, key)
         if let found { try meter?.readDocument(found.count) } else { try meter?.readEntries() }
         let isNew = stored[path] == nil
-        if isNew {
-            stored[path] = (key, found, 0)
-            bytes += found?.count ?? 0
-        }
+        if isNew { bytes += found?.count ?? 0 }
         guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
-        guard let found else { return nil }
-        let document = try StoredDocument.decode(found, path: path)
-        if isNew {
-            let own = document.weight
-            stored[path]?.weight = own
-            weight += own
-        }
+        let document = try found.map { try StoredDocument.decode($0, path: path) }
+        guard isNew else { return document }
+        let state = StoredState(key: key, bytes: found, weight: document?.weight ?? 0)
+        stored[path] = state
+        weight += state.weight
         guard weight / 2 <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         return document
     }
+}
+
+/// A document as it was read for a commit: its row, without bytes if there was none, and about what it takes in memory.
+struct StoredState: Sendable {
+    let key: [UInt8]
+    let bytes: [UInt8]?
+    let weight: Int
 }
 
 extension DocumentError {

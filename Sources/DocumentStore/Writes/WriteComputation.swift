@@ -3,10 +3,16 @@ import DocumentModel
 
 /// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
-    /// A document after the writes, and about what it takes in memory if they change it.
-    private struct Written {
-        var document: Document?
+    /// What the writes make of a document.
+    private struct State {
+        let path: DocumentPath
+        let before: Document?
+        var after: Document?
+        /// About what the document takes in memory after them, if they change it.
         var weight = 0
+        var transforms = 0
+        /// Whether it is verified or written: Firestore refuses both in one commit.
+        let isVerified: Bool
     }
 
     private(set) var outcome = WriteOutcome()
@@ -21,12 +27,9 @@ struct WriteComputation {
     private let maxDecisionCost: Int?
     private let catalog: IndexCatalog
     private let read: (DocumentPath) throws -> Document?
-    private var order: [DocumentPath] = []
-    private var before: [DocumentPath: Document?] = [:]
-    private var after: [DocumentPath: Written] = [:]
-    private var transforms: [DocumentPath: Int] = [:]
-    /// For each document, whether it is verified or written: Firestore refuses both in one commit.
-    private var verifies: [DocumentPath: Bool] = [:]
+    /// In the order of each document's first write.
+    private var states: [State] = []
+    private var positions: [DocumentPath: Int] = [:]
     private var repeated: RepeatedWork
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
@@ -68,11 +71,10 @@ struct WriteComputation {
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
         // and limits.
         if let refusal { throw refusal }
-        for path in order {
-            let (old, written) = (before[path] ?? nil, after[path] ?? Written())
-            // A write that changes nothing keeps the time of the last change.
-            guard old?.updateTime != written.document?.updateTime else { continue }
-            outcome.add(DocumentChange(path: path, before: old, after: written.document), weight: written.weight)
+        // A write that changes nothing keeps the time of the last change.
+        for state in states where state.before?.updateTime != state.after?.updateTime {
+            outcome.add(
+                DocumentChange(path: state.path, before: state.before, after: state.after), weight: state.weight)
         }
     }
 
@@ -91,12 +93,12 @@ struct WriteComputation {
         }
         let view = AccessView(
             time: requestTime, maxCost: maxDecisionCost,
-            document: { [before] path throws(DocumentError) in
-                if let known = before[path] { return known }
+            document: { [states, positions] path throws(DocumentError) in
+                if let position = positions[path] { return states[position].before }
                 return try readStored(path)
             },
-            documentAfter: { [after] path throws(DocumentError) in
-                if let known = after[path] { return known.document }
+            documentAfter: { [states, positions] path throws(DocumentError) in
+                if let position = positions[path] { return states[position].after }
                 return try readStored(path)
             })
         defer { decisionCost = view.cost }
@@ -110,16 +112,11 @@ struct WriteComputation {
 
     private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {
         let path = write.path
-        let current: Document?
-        let isRepeated = after[path] != nil
-        if let known = after[path] {
-            current = known.document
-        } else {
-            current = try read(path)
-            order.append(path)
-            before[path] = .some(current)
-        }
-        try checkVerify(write)
+        let known = positions[path]
+        let isRepeated = known != nil
+        let position = try known ?? add(write)
+        let current = states[position].after
+        try checkVerify(write, states[position])
         note { () throws(DocumentError) in
             try Self.check(write.precondition, of: path, current, isRepeated: isRepeated)
         }
@@ -130,19 +127,18 @@ struct WriteComputation {
                 throw DocumentError.invalidArgument("a delete or verify of \"\(path)\" can't have transforms")
             }
             if case .verify = write.operation {
-                after[path] = Written(document: current)
                 return (WriteResult(updateTime: current?.updateTime, transformResults: []), .get(path, current))
             }
-            after[path] = Written()
+            (states[position].after, states[position].weight) = (nil, 0)
             return (WriteResult(updateTime: nil, transformResults: []), .delete(path, current))
         case .set(let new): fields = new
         case .update(let new, let mask):
             fields = current?.fields ?? [:]
-            if after[path] != nil { repeated.add(fields) }
+            if isRepeated { repeated.add(fields) }
             try merge(new, mask: mask, into: &fields)
         }
         fields = fields.truncatedToMicroseconds
-        let transformResults = try transform(write, &fields)
+        let transformResults = try transform(write, at: position, isRepeated: isRepeated, &fields)
         let catalog = catalog
         note { () throws(DocumentError) in try catalog.check(fields, of: path) }
         var document = Document(
@@ -150,18 +146,24 @@ struct WriteComputation {
         if let current, Value.map(current.fields) == .map(fields) { document.updateTime = current.updateTime }
         let weight = document.weight
         note { () throws(DocumentError) in try DocumentLimits.check(weight: weight, of: path) }
-        after[path] = Written(document: document, weight: weight)
+        (states[position].after, states[position].weight) = (document, weight)
         let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
     }
 
-    private mutating func checkVerify(_ write: Write) throws(DocumentError) {
-        let isVerify: Bool
-        if case .verify = write.operation { isVerify = true } else { isVerify = false }
-        guard !isVerify || write.precondition != nil else {
+    /// Reads the document of a write that is the first of it.
+    private mutating func add(_ write: Write) throws -> Int {
+        let stored = try read(write.path)
+        positions[write.path] = states.count
+        states.append(State(path: write.path, before: stored, after: stored, isVerified: write.isVerify))
+        return states.count - 1
+    }
+
+    private func checkVerify(_ write: Write, _ state: State) throws(DocumentError) {
+        guard !write.isVerify || write.precondition != nil else {
             throw .invalidArgument("a verify of \"\(write.path)\" needs a precondition, exists or updateTime")
         }
-        guard verifies.updateValue(isVerify, forKey: write.path) ?? isVerify == isVerify else {
+        guard state.isVerified == write.isVerify else {
             throw .invalidArgument(
                 "one commit can't both verify and write \"\(write.path)\"; give the write the precondition")
         }
@@ -182,10 +184,12 @@ struct WriteComputation {
         }
     }
 
-    private mutating func transform(_ write: Write, _ fields: inout [String: Value]) throws(DocumentError) -> [Value] {
+    private mutating func transform(
+        _ write: Write, at position: Int, isRepeated: Bool, _ fields: inout [String: Value]
+    ) throws(DocumentError) -> [Value] {
         guard !write.transforms.isEmpty else { return [] }
-        transforms[write.path, default: 0] += write.transforms.count
-        guard transforms[write.path, default: 0] <= DocumentLimits.maxTransforms else {
+        states[position].transforms += write.transforms.count
+        guard states[position].transforms <= DocumentLimits.maxTransforms else {
             throw .invalidArgument(
                 "a commit has more than 500 transforms of the document \"\(write.path)\", the limit")
         }
@@ -194,7 +198,7 @@ struct WriteComputation {
         var arrays: Set<FieldPath> = []
         for transform in write.transforms {
             let current = Value.map(fields)[transform.field]
-            if transform.isOfArray, !arrays.insert(transform.field).inserted || after[write.path] != nil {
+            if transform.isOfArray, !arrays.insert(transform.field).inserted || isRepeated {
                 repeated.add(current)
                 if repeated.refusal != nil { break }
             }
@@ -252,6 +256,10 @@ struct WriteComputation {
             throw .invalidArgument("a commit has \(size) bytes, more than 10 MiB, the limit")
         }
     }
+}
+
+extension Write {
+    fileprivate var isVerify: Bool { if case .verify = operation { true } else { false } }
 }
 
 extension DocumentLimits {

@@ -415,7 +415,7 @@ struct ListenerBoundsTests {
                 let time = Timestamp(microseconds: version)
                 let document = Document(path: path, fields: [:], createTime: time, updateTime: time)
                 let change = DocumentChange(path: path, before: nil, after: document)
-                let entry = RecentChanges.Entry(change, version: version, storedBytes: 0)
+                let entry = RecentChanges.Entry(change, version: version, storedBytes: 0, weight: 0)
                 #expect(store.listeners.jobs.put(.changes([entry], upTo: version, bytes: 0)))
                 // Nobody's: it ends the round.
                 #expect(store.listeners.jobs.put(.remove(0)))

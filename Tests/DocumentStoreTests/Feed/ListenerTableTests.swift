@@ -13,7 +13,7 @@ struct ListenerTableTests {
             Document(path: path, fields: fields, createTime: time, updateTime: time)
         }
         let change = DocumentChange(path: path, before: before.map(document), after: after.map(document))
-        return RecentChanges.Entry(change, version: 1, storedBytes: 0)
+        return RecentChanges.Entry(change, version: 1, storedBytes: 0, weight: 0)
     }
 
     private func target(_ filter: Query.Filter?, group: Bool = false) throws -> ListenerTarget {

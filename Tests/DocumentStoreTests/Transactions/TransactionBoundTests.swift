@@ -20,7 +20,8 @@ struct TransactionBoundTests {
 
     private func change(_ path: String, _ version: Int64) throws -> RecentChanges.Entry {
         RecentChanges.Entry(
-            DocumentChange(path: try DocumentPath(path), before: nil, after: nil), version: version, storedBytes: 10)
+            DocumentChange(path: try DocumentPath(path), before: nil, after: nil), version: version, storedBytes: 10,
+            weight: 0)
     }
 
     @Test func aTransactionRunsSoManyDifferentQueries() throws {
@@ -94,7 +95,7 @@ struct TransactionBoundTests {
         query.filter = .field(try FieldPath("n"), comparison, operand)
         _ = try table.read(id, owner: nil, try reads(of: query), snapshot: 1, at: .zero)
         let large = DocumentChange(path: try DocumentPath("a/d"), before: nil, after: nil)
-        table.applied([RecentChanges.Entry(large, version: 2, storedBytes: 10_000)])
+        table.applied([RecentChanges.Entry(large, version: 2, storedBytes: 10_000, weight: 0)])
         let conflict = table.conflict(of: try table.end(id, owner: nil, at: .zero))
         #expect(conflict?.code == (isShort ? nil : .aborted))
     }

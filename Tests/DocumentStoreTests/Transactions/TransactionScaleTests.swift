@@ -12,7 +12,7 @@ struct TransactionScaleTests {
         let path = try DocumentPath(path)
         let document = Document(path: path, fields: [:], createTime: time, updateTime: time)
         return RecentChanges.Entry(
-            DocumentChange(path: path, before: nil, after: document), version: version, storedBytes: 10)
+            DocumentChange(path: path, before: nil, after: document), version: version, storedBytes: 10, weight: 0)
     }
 
     @Test func twentyThousandAreOpenAndEndWithTheirOwners() throws {

@@ -14,7 +14,9 @@ package enum FileOutput {
         let descriptor = handle.fileDescriptor
         var written = 0
         while written < bytes.count {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + written, $0.count - written) }
+            let count = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
+            }
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN {
                 // The file is shared with a program that has made it nonblocking.

@@ -5,21 +5,18 @@ import NIOPosix
 package struct ScriptedServer {
     /// One connection: what the client sent, and what is sent to it.
     package struct Connection {
-        private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
-        private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+        private var inbound: AsyncStream<ByteBuffer>.AsyncIterator
+        private let channel: any Channel
 
-        fileprivate init(
-            _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
-            _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-        ) {
-            self.inbound = inbound.makeAsyncIterator()
-            self.outbound = outbound
+        fileprivate init(_ client: Client) {
+            inbound = client.inbound.makeAsyncIterator()
+            channel = client.channel
         }
 
         /// The bytes up to the end of the next request's head, and its body if that has a length; empty at the end.
         package mutating func request() async throws -> String {
             var text = ""
-            while !Self.isComplete(text), let part = try await inbound.next() { text += String(buffer: part) }
+            while !Self.isComplete(text), let part = await inbound.next() { text += String(buffer: part) }
             return text
         }
 
@@ -32,15 +29,44 @@ package struct ScriptedServer {
 
         /// The next bytes; empty at the end.
         package mutating func part() async throws -> String {
-            try await inbound.next().map { String(buffer: $0) } ?? ""
+            await inbound.next().map { String(buffer: $0) } ?? ""
         }
 
-        package func send(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
+        package func send(_ text: String) async throws {
+            let channel = channel
+            try await withTaskCancellationHandler {
+                try await channel.writeAndFlush(ByteBuffer(string: text)).get()
+            } onCancel: {
+                // The client may have stopped reading.
+                channel.close(promise: nil)
+            }
+        }
 
         /// Returns once the client has closed the connection.
         package mutating func untilClosed() async {
-            while let part = try? await inbound.next() { _ = part }
+            while let part = await inbound.next() { _ = part }
         }
+    }
+
+    /// A connection that is accepted. Unlike NIO's async channels, it may be dropped: a client may open a connection
+    /// just before the test ends.
+    fileprivate struct Client: Sendable {
+        let channel: any Channel
+        let inbound: AsyncStream<ByteBuffer>
+    }
+
+    private final class Reader: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let bytes: AsyncStream<ByteBuffer>.Continuation
+
+        init(_ bytes: AsyncStream<ByteBuffer>.Continuation) { self.bytes = bytes }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { bytes.yield(unwrapInboundIn(data)) }
+
+        func channelInactive(context: ChannelHandlerContext) { bytes.finish() }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
     package static let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
@@ -50,25 +76,27 @@ package struct ScriptedServer {
         _ script: @escaping @Sendable (inout Connection) async throws -> Void,
         body: @Sendable (_ address: String) async throws -> Void
     ) async throws {
+        let (clients, accepted) = AsyncStream.makeStream(of: Client.self)
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(host: "127.0.0.1", port: 0) { channel in
+            .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    let (inbound, bytes) = AsyncStream.makeStream(of: ByteBuffer.self)
+                    try channel.pipeline.syncOperations.addHandler(Reader(bytes))
+                    accepted.yield(Client(channel: channel, inbound: inbound))
                 }
             }
-        guard let port = server.channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
+            .bind(host: "127.0.0.1", port: 0).get()
+        guard let port = server.localAddress?.port else { throw ChannelError.unknownLocalAddress }
+        defer { server.close(promise: nil) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await server.executeThenClose { clients in
-                    try await withThrowingDiscardingTaskGroup { connections in
-                        for try await client in clients {
-                            connections.addTask {
-                                // A client that leaves early fails no test.
-                                try? await client.executeThenClose { inbound, outbound in
-                                    var connection = Connection(inbound, outbound)
-                                    try await script(&connection)
-                                }
-                            }
+                await withDiscardingTaskGroup { connections in
+                    for await client in clients {
+                        connections.addTask {
+                            var connection = Connection(client)
+                            // A client that leaves early fails no test.
+                            try? await script(&connection)
+                            try? await client.channel.close()
                         }
                     }
                 }

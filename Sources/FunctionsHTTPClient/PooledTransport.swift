@@ -27,6 +27,8 @@ struct PooledTransport: FetchTransport {
                 timeout: .init(connect: .seconds(30)),
                 // Of one part; what a body may have in all is bounded where it is read.
                 decompression: .enabled(limit: .ratio(200)))
+            // An HTTP/2 response that is followed by RST_STREAM would end the process (async-http-client #922).
+            configuration.httpVersion = .http1Only
             // Servers close idle connections after a minute, some earlier.
             configuration.connectionPool.idleTimeout = .seconds(30)
             // As many as a worker may have invocations: a request that waits for a connection may wait for itself.

@@ -186,7 +186,16 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
-        .target(name: "OutboundHTTP", swiftSettings: settings),
+        .target(
+            name: "OutboundHTTP",
+            dependencies: [
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "TokenVerification",
             dependencies: [
@@ -716,6 +725,7 @@ let package = Package(
                 "OutboundHTTP", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
             swiftSettings: settings),
         .testTarget(

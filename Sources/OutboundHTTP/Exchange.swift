@@ -7,7 +7,7 @@ struct Exchange {
     private let began: Duration
     private var lastByte: Duration
     private var response: OutboundResponse?
-    private var hasSentBody = false
+    private var hasSent = false
     /// Why the rest of the response is refused.
     private var refusal: OutboundError?
 
@@ -30,8 +30,12 @@ struct Exchange {
         return OutboundError(.timedOut, host: host, "no byte arrived for \(request.limits.silence)")
     }
 
-    /// A part of the request's body was sent.
-    mutating func sentBody() { hasSentBody = true }
+    /// A part of the request was sent.
+    mutating func sent() { hasSent = true }
+
+    /// Whether the request may be sent once more if its connection is closed: the service hasn't received it, or it
+    /// changes nothing (RFC 9110, section 9.2.2).
+    var isRepeatable: Bool { response == nil && (!hasSent || ["GET", "HEAD"].contains(request.verb)) }
 
     mutating func receiveHead(status: Int, headers: [String: String], at now: Duration) {
         lastByte = now
@@ -67,9 +71,7 @@ struct Exchange {
     func end(with error: OutboundError?) -> Result<OutboundResponse, OutboundError> {
         if let response, request.need == .status { return .success(response) }
         if var error = refusal ?? error {
-            // Of a host with several addresses, the library reports the one that was refused first, even if another one
-            // has received the request.
-            if hasSentBody || response != nil, error.kind == .notSent { error.kind = .lost }
+            if hasSent || response != nil, error.kind == .notSent { error.kind = .lost }
             return .failure(error)
         }
         guard let response else { return .failure(OutboundError(.lost, host: host, "the response isn't HTTP")) }

@@ -6,6 +6,7 @@ package struct OutboundRequest: Sendable {
     package var body: [UInt8]?
     /// Nil for a POST if there is a body, and otherwise a GET.
     package var method: String?
+    var verb: String { method ?? (body == nil ? "GET" : "POST") }
     package var limits: OutboundLimits
     /// Which part of the response the caller needs.
     package var need: Need
@@ -14,11 +15,11 @@ package struct OutboundRequest: Sendable {
     /// Called under a lock of the client, and never after the exchange has ended: what it reserves can be given back
     /// once `send` has returned.
     package var reserve: (@Sendable (_ bytes: Int) -> Bool)?
-    /// Receives the body of a response with status 200 as it arrives, which isn't collected then; returns whether more is
-    /// wanted.
+    /// Receives the body of a response with status 200 as it arrives, which isn't collected then; returns whether more
+    /// is wanted.
     ///
-    /// Called for one piece after the other, and perhaps for one more once the exchange has ended. The other exchanges of
-    /// the client wait meanwhile.
+    /// Called for one piece after the other, and perhaps for one more once the exchange has ended. Other exchanges wait
+    /// meanwhile: it is called on an event loop.
     package var receive: (@Sendable (_ bytes: [UInt8]) -> Bool)?
 
     package enum Need: Hashable, Sendable {

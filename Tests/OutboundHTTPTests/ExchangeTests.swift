@@ -28,11 +28,23 @@ import Testing
         #expect(exchange.expiry(at: .seconds(31))?.kind == .timedOut)
     }
 
-    @Test func aRequestWhoseBodyWasSentMayHaveArrived() {
+    @Test func aRequestThatWasSentMayHaveArrived() {
         var exchange = exchange()
         let refused = OutboundError(.notSent, host: "a", "refused")
         #expect(exchange.end(with: refused) == .failure(refused))
-        exchange.sentBody()
+        exchange.sent()
         #expect(exchange.end(with: refused) == .failure(OutboundError(.lost, host: "a", "refused")))
+    }
+
+    @Test(arguments: [("GET", true), ("HEAD", true), ("POST", false), ("PUT", false), ("DELETE", false)])
+    func onlyARequestThatChangesNothingIsRepeatedOnceSent(method: String, isRepeatable: Bool) {
+        let limits = OutboundLimits(maxBytes: 100, whole: .seconds(30))
+        let request = OutboundRequest(to: "http://a/", method: method, limits: limits)
+        var exchange = Exchange(request, host: "a", at: .zero)
+        #expect(exchange.isRepeatable)
+        exchange.sent()
+        #expect(exchange.isRepeatable == isRepeatable)
+        exchange.receiveHead(status: 200, headers: [:], at: .zero)
+        #expect(!exchange.isRepeatable)
     }
 }

@@ -280,7 +280,7 @@ struct OutboundClientTests {
     }
 
     @Test(.endsHangs) func serverThatIsNotThereHasReceivedNothing() async {
-        // Nobody listens on the first port.
+        // No server listens on the first port.
         let request = OutboundRequest(to: "http://127.0.0.1:1/path?token=secret", limits: Self.limits)
         let error = await error(OutboundClient(clock: ManualClock()), request)
         #expect(error?.kind == .notSent)

@@ -8,7 +8,8 @@ package struct Manifest: Codable, Equatable, Sendable {
     /// The versions of bundles that this host serves: with each change that it isn't made for, the first becomes later.
     package static let servedVersions = 6...protocolVersion
     /// ``servedVersions`` in words.
-    package static let servedWords = "\(servedVersions.lowerBound) to \(servedVersions.upperBound)"
+    package static let servedWords = Set([servedVersions.lowerBound, servedVersions.upperBound]).sorted()
+        .map { "\($0)" }.joined(separator: " to ")
 
     package var protocolVersion: Int
     package var functions: [FunctionManifest]

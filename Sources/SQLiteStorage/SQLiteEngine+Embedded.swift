@@ -157,8 +157,12 @@ extension SQLiteEngine: EmbeddedEngine {
                     try progress($0)
                 }
             }
-            try cancellation.check()
-            try queue.writeWithoutTransaction { try Self.truncateLog($0, waiting: 0) }
+            // Commits wait for it. Little is left, unless a long read, such as a backup's, has held it back.
+            try queue.writeWithoutTransaction { database in
+                try Self.step(on: database, of: queue, until: cancellation) {
+                    try Self.truncateLog(database, waiting: 0)
+                }
+            }
             let kept = try queue.writeWithoutTransaction { database in
                 let pages = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
                 return try pages * (Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0)
@@ -221,8 +225,8 @@ extension SQLiteEngine: EmbeddedEngine {
 
     /// Checkpoints the write-ahead log and truncates it, outside of a transaction, if no reader needs it any more.
     ///
-    /// As all checkpoints, by the connection that writes: before 3.51.3 SQLite can lose a commit that writes the log from
-    /// its start again while another connection checkpoints (its "WAL-reset bug").
+    /// As all checkpoints, by the connection that writes: before 3.51.3 SQLite can lose a commit that writes the log
+    /// from its start again while another connection checkpoints (its "WAL-reset bug").
     ///
     /// - Parameter wait: how long readers may take to end, in milliseconds.
     static func truncateLog(_ database: Database, waiting wait: CInt) throws {

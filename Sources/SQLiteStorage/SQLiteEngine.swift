@@ -17,8 +17,13 @@ package final class SQLiteEngine: StorageEngine {
     nonisolated(unsafe) private let rows: StorageBatch
     /// From this size on, in bytes, the write-ahead log is long.
     private let longLog: Int
-    // As `tables`. The size of the log at which a commit next waits for reads.
+    // As `tables`. The size of the log at which the writer next waits for reads.
     nonisolated(unsafe) private var nextWait: Int
+    // As `tables`. The log's pages after the last commit.
+    nonisolated(unsafe) private let logPages = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
+
+    /// From so many pages on, the log is checkpointed.
+    private static let checkpointPages: CInt = 4000
 
     /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
@@ -29,6 +34,7 @@ package final class SQLiteEngine: StorageEngine {
         self.file = file
         self.longLog = longLog
         nextWait = longLog
+        logPages.initialize(to: 0)
         do {
             if FileManager.default.fileExists(atPath: file) {
                 try SQLiteFileCheck.check(file)
@@ -41,8 +47,17 @@ package final class SQLiteEngine: StorageEngine {
             try queue.writeWithoutTransaction { try Self.adopt($0, file: file) }
             try SQLiteFileCheck.check(file)
             try SQLiteSchema.migrator.migrate(queue)
-            // If that fails, commits write the log page by page.
-            queue.writeWithoutTransaction { _ = functions_gather_log_writes($0.sqliteConnection) }
+            queue.writeWithoutTransaction { [logPages] database in
+                // If that fails, commits write the log page by page.
+                _ = functions_gather_log_writes(database.sqliteConnection)
+                // In place of SQLite's own checkpoints, for which the callers of a commit would wait.
+                _ = sqlite3_wal_hook(
+                    database.sqliteConnection,
+                    { logPages, _, _, pages in
+                        logPages?.assumingMemoryBound(to: CInt.self).pointee = pages
+                        return SQLITE_OK
+                    }, logPages)
+            }
             tables = try queue.writeWithoutTransaction { database in
                 let tables = try SQLiteTables(database, file: file)
                 for table in StorageTable.allCases { _ = try tables.get(table, []) }
@@ -64,6 +79,8 @@ package final class SQLiteEngine: StorageEngine {
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction { database in
+            // Those that write without pausing may never settle.
+            if logPages.pointee >= 2 * Self.checkpointPages { settle(database) }
             // The transaction is still open if an earlier rollback failed.
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
@@ -77,7 +94,6 @@ package final class SQLiteEngine: StorageEngine {
                 try rows.forEachRemovedRange { try tables.remove($0, $1) }
                 try rows.forEach { try tables.store($0, $1, $2) }
                 try tables.run("COMMIT")
-                shortenLog(database)
                 return result
             } catch {
                 // Some failures have already ended the transaction.
@@ -85,6 +101,17 @@ package final class SQLiteEngine: StorageEngine {
                 throw error
             }
         }
+    }
+
+    package func settle() { queue.writeWithoutTransaction { settle($0) } }
+
+    /// Moves the log's pages to their places if there are many, and shortens it. The commits are durable: a failure is left
+    /// to the next time.
+    private func settle(_ database: Database) {
+        if logPages.pointee >= Self.checkpointPages {
+            _ = sqlite3_wal_checkpoint_v2(database.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        }
+        shortenLog(database)
     }
 
     /// Truncates a long log. By itself, SQLite writes it from its start again only when no read needs it, which may never
@@ -95,7 +122,6 @@ package final class SQLiteEngine: StorageEngine {
         guard size >= nextWait else { return }
         // As many milliseconds as the log has MiB: long reads are waited for only once short waits were of no use.
         let wait = CInt(min(max(size >> 20, 100), 1000))
-        // The batch is durable: as after SQLite's own checkpoints, a failure is left to the next one.
         try? Self.truncateLog(database, waiting: wait)
         // A long read, such as a backup's, isn't waited for again at each commit.
         nextWait = max(longLog, (StoreFile.size(file + "-wal") ?? 0) + longLog / 2)
@@ -106,6 +132,8 @@ package final class SQLiteEngine: StorageEngine {
         queue.writeWithoutTransaction { _ in tables.forgetStatements() }
         do { try queue.close() } catch { throw StorageError(error, file: file) }
     }
+
+    deinit { logPages.deallocate() }
 
     static func configuration(readonly: Bool) -> Configuration {
         var configuration = Configuration()
@@ -126,7 +154,7 @@ package final class SQLiteEngine: StorageEngine {
                         PRAGMA synchronous = FULL;
                         -- Of macOS: otherwise commits may stay in the drive's own memory.
                         PRAGMA fullfsync = ON;
-                        PRAGMA wal_autocheckpoint = 4000;
+                        PRAGMA wal_autocheckpoint = \(checkpointPages);
                         PRAGMA journal_size_limit = 67108864;
                         """)
             }

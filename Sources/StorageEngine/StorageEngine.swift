@@ -101,6 +101,14 @@ package protocol StorageEngine: Sendable {
     /// - Throws: what the body throws, or `StorageError`; none of the changes are kept then.
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result
 
+    /// Does what may follow writes once their callers have been answered, such as moving what a log holds to its place. A
+    /// failure is left to the next time.
+    func settle()
+
     /// Closes the files. Sessions must no longer be in use.
     func close() throws
+}
+
+extension StorageEngine {
+    package func settle() {}
 }

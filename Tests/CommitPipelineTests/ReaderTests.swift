@@ -112,6 +112,9 @@ struct ReaderTests {
         #expect(queue.firstPosition { $0 >= 995 } == 995)
         #expect(queue.popLast() == 999)
         #expect(queue.count == 9)
+        #expect(queue.last == 998)
+        while queue.popFirst() != nil {}
+        #expect(queue.last == nil)
     }
 
     private struct RefusedRead: SnapshotJob {

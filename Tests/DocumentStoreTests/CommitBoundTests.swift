@@ -51,6 +51,18 @@ struct CommitBoundTests {
         }
     }
 
+    /// Of rules that fail, another part may be true: it reads the same documents again.
+    @Test func whatWasTooMuchStaysSoWhenItIsReadAgain() async throws {
+        try await withStore(makeStore(maxCommitReadBytes: 700)) { test in
+            try await test.commit(writes(.set(Self.fields)))
+            let error = await refusal {
+                try await test.commit(
+                    Array(writes(.delete).prefix(1)), context: OperationContext(policy: InsistingPolicy()))
+            }
+            #expect(error?.message.contains("700 bytes") == true)
+        }
+    }
+
     @Test(arguments: [true, false]) func aBatchIsFullByTheMemoryOfItsChanges(isClient: Bool) async throws {
         var commits = CommitConfiguration()
         commits.maxBatchBytes = Self.memory / 2 * 3
@@ -116,6 +128,14 @@ struct CommitBoundTests {
 }
 
 /// Reads one document many times over.
+/// Ignores the first error.
+private struct InsistingPolicy: AccessPolicy {
+    func check(_ access: Access, in view: AccessView) throws {
+        let path = try DocumentPath("c/d1")
+        do { _ = try view.document(path) } catch { _ = try view.document(path) }
+    }
+}
+
 private struct RereadingPolicy: AccessPolicy {
     func check(_ access: Access, in view: AccessView) throws {
         for _ in 0..<10 { _ = try view.document(DocumentPath("c/d1")) }

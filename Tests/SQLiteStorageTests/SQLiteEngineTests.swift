@@ -338,6 +338,7 @@ struct SQLiteEngineTests {
                 try writer.put(.meta, [1], [UInt8(number)])
                 try writer.put(.documents, [1], value)
             }
+            engine.settle()
             ended.wait()
             let now = StoreFile.size(file + "-wal") ?? 0
             (size, isShorter) = (now, now < size)

@@ -103,6 +103,7 @@ final class CommitWriter: @unchecked Sendable {
                 return batch
             }
             keep(batch)
+            pipeline.engine.settle()
         } catch {
             if let refusal = error as? StorageError, refusals.refused(refusal, at: pipeline.elapsed()) {
                 pipeline.configuration.onRefusal(refusal)

@@ -29,7 +29,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
 /// The patterns as a tree of their segments. A path is rejected at its first segment if no pattern starts with it,
 /// regardless of the number of patterns.
 ///
-/// Not generic, since it is searched for each document that is written.
+/// Searched for each document that is written, so it isn't generic: generic code isn't specialized for other modules.
 private struct DocumentPatternTree: Sendable {
     struct Leaf: Sendable {
         var number: Int

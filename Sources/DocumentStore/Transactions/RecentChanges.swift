@@ -38,9 +38,9 @@ struct RecentChanges: Sendable {
     /// In the order of their versions.
     private var places = IndexedQueue<Place>()
     /// The position of the last change of each document, in each collection, and in all collections of an id.
-    private var documents: [DocumentPath: Int] = [:]
-    private var collections: [CollectionPath: Int] = [:]
-    private var groups: [String: Int] = [:]
+    private(set) var documents: [DocumentPath: Int] = [:]
+    private(set) var collections: [CollectionPath: Int] = [:]
+    private(set) var groups: [String: Int] = [:]
     /// About what all of them take in memory.
     private(set) var bytes = 0
     /// All changes after this version are here.
@@ -57,11 +57,10 @@ struct RecentChanges: Sendable {
     mutating func append(_ changes: [Entry]) {
         for entry in changes {
             let position = places.positions.upperBound
-            places.append(
-                Place(
-                    entry: entry, ofDocument: documents.updateValue(position, forKey: entry.change.path),
-                    inCollection: collections.updateValue(position, forKey: entry.collection),
-                    inGroup: groups.updateValue(position, forKey: entry.group)))
+            let ofDocument = documents.updateValue(position, forKey: entry.change.path)
+            let inCollection = collections.updateValue(position, forKey: entry.collection)
+            let inGroup = groups.updateValue(position, forKey: entry.group)
+            places.append(Place(entry: entry, ofDocument: ofDocument, inCollection: inCollection, inGroup: inGroup))
             bytes += entry.heldBytes
         }
         trim()
@@ -73,7 +72,9 @@ struct RecentChanges: Sendable {
     func changed(among paths: Set<DocumentPath>, after version: Int64) -> DocumentPath? {
         guard !paths.isEmpty else { return nil }
         let newer = places.firstPosition { $0.entry.version > version }..<places.positions.upperBound
-        guard newer.count < paths.count else { return paths.first { newest(of: $0) > version } }
+        guard newer.count < paths.count else {
+            return paths.first { last(of: $0).map { $0.version > version } ?? false }
+        }
         for position in newer {
             if let path = places[position]?.entry.change.path, paths.contains(path) { return path }
         }
@@ -91,63 +92,53 @@ struct RecentChanges: Sendable {
 
     private func last(of path: DocumentPath) -> Entry? { documents[path].flatMap { places[$0]?.entry } }
 
+    /// The writer waits for the lock that guards this, so that only so many changes are looked at for the first one.
+    private static let maxSpan = 200
+
     /// A range of versions that contains all changes after a version that may concern a query; nil if there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
-        var (first, last, count) = (version + 1, nil as Int64?, 0)
-        visit(query, after: version) { entry in
-            last = last ?? entry.version
-            count += 1
-            // Of very many changes, the first isn't looked for.
-            guard count <= Self.maxSpan else {
-                first = version + 1
-                return false
-            }
-            first = entry.version
-            return true
-        }
-        let known = last.map { first...$0 }
-        guard version < floor else { return known }
-        return version + 1...max(known?.upperBound ?? floor, floor)
+        let newer = newer(for: query, after: version).prefix(Self.maxSpan).map(\.version)
+        let first = newer.count < Self.maxSpan ? newer.last : version + 1
+        guard version < floor else { return newer.first.map { (first ?? $0)...$0 } }
+        return version + 1...max(newer.first ?? floor, floor)
     }
-
-    private static let maxSpan = 1000
 
     /// Whether a query's matches changed after a version: one was added, removed or replaced.
     ///
     /// - Parameter steps: how many comparisons of short values may be made, decreased by what this call takes.
     /// - Returns: nil if it takes more.
     func hasChanged(_ query: NormalizedQuery, after version: Int64, within steps: inout Int) -> Bool? {
-        var effort: MatchEffort?
-        var result: Bool? = false
-        visit(query, after: version) { entry in
-            let known = effort ?? MatchEffort(query)
-            effort = known
-            steps -= known.steps(bytes: entry.bytes)
-            result = steps < 0 ? nil : query.isChanged(by: entry.change)
-            return result == false
+        lazy var effort = MatchEffort(query)
+        for entry in newer(for: query, after: version) {
+            steps -= effort.steps(bytes: entry.bytes)
+            guard steps >= 0 else { return nil }
+            if query.isChanged(by: entry.change) { return true }
         }
-        return result
+        return false
     }
 
-    /// Visits the changes after a version in the query's collection or group, the newest first, until the body returns false.
-    private func visit(_ query: NormalizedQuery, after version: Int64, _ body: (Entry) -> Bool) {
+    /// The changes after a version in the query's collection or group, the newest first, as they are found.
+    private func newer(for query: NormalizedQuery, after version: Int64) -> UnfoldSequence<Entry, Int?> {
         let isGroup = query.query.allDescendants
-        var position = isGroup ? groups[query.query.collectionID] : collections[query.collection]
-        while let place = position.flatMap({ places[$0] }), place.entry.version > version, body(place.entry) {
+        let last = isGroup ? groups[query.query.collectionID] : collections[query.collection]
+        return sequence(state: last) { [places] position in
+            guard let place = position.flatMap({ places[$0] }), place.entry.version > version else { return nil }
             position = isGroup ? place.inGroup : place.inCollection
+            return place.entry
         }
     }
 
     /// Forgets the changes after a version, because they were rolled back.
     mutating func rollBack(to version: Int64) {
         let first = places.positions.lowerBound
-        let known = { (position: Int?) in position.flatMap { $0 >= first ? $0 : nil } }
+        // A position that was forgotten would be in the lookups for ever.
+        let kept = { (position: Int?) in position.flatMap { $0 >= first ? $0 : nil } }
         while let place = places.last, place.entry.version > version {
             _ = places.popLast()
             bytes -= place.entry.heldBytes
-            documents[place.entry.change.path] = known(place.ofDocument)
-            collections[place.entry.collection] = known(place.inCollection)
-            groups[place.entry.group] = known(place.inGroup)
+            documents[place.entry.change.path] = kept(place.ofDocument)
+            collections[place.entry.collection] = kept(place.inCollection)
+            groups[place.entry.group] = kept(place.inGroup)
         }
         // Adding the lost changes may have raised the floor above the version; now no change is newer than it.
         floor = min(floor, version)
@@ -170,13 +161,13 @@ struct RecentChanges: Sendable {
         guard let entry = places.popFirst()?.entry else { return }
         floor = entry.version
         bytes -= entry.heldBytes
-        forget(&documents[entry.change.path], at: position)
-        forget(&collections[entry.collection], at: position)
-        forget(&groups[entry.group], at: position)
+        Self.forget(&documents[entry.change.path], at: position)
+        Self.forget(&collections[entry.collection], at: position)
+        Self.forget(&groups[entry.group], at: position)
     }
 
     /// Forgets that the last change is at a position, unless another one has come since.
-    private func forget(_ last: inout Int?, at position: Int) {
+    private static func forget(_ last: inout Int?, at position: Int) {
         if last == position { last = nil }
     }
 }

@@ -26,15 +26,15 @@ final class StoredDocuments {
         let key = DocumentKeys.key(of: path)
         let found = try storage.get(.documents, key)
         if let found { try meter?.readDocument(found.count) } else { try meter?.readEntries() }
-        let isNew = stored[path] == nil
-        if isNew { bytes += found?.count ?? 0 }
-        guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         let document = try found.map { try StoredDocument.decode($0, path: path) }
-        guard isNew else { return document }
-        let state = StoredState(key: key, bytes: found, weight: document?.weight ?? 0)
-        stored[path] = state
-        weight += state.weight
-        guard weight / 2 <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
+        if stored[path] == nil {
+            let state = StoredState(key: key, bytes: found, weight: document?.weight ?? 0)
+            stored[path] = state
+            bytes += found?.count ?? 0
+            weight += state.weight
+        }
+        // Also for what was read before: a policy may go on after an error.
+        guard bytes <= maxBytes, weight / 2 <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         return document
     }
 }

@@ -11,7 +11,7 @@ struct WriteComputation {
         /// About what the document takes in memory after them, if they change it.
         var weight = 0
         var transforms = 0
-        /// Whether it is verified or written: Firestore refuses both in one commit.
+        /// Whether it is verified; otherwise it is written. Firestore refuses both in one commit.
         let isVerified: Bool
     }
 
@@ -126,7 +126,7 @@ struct WriteComputation {
             guard write.transforms.isEmpty else {
                 throw DocumentError.invalidArgument("a delete or verify of \"\(path)\" can't have transforms")
             }
-            if case .verify = write.operation {
+            if write.isVerify {
                 return (WriteResult(updateTime: current?.updateTime, transformResults: []), .get(path, current))
             }
             (states[position].after, states[position].weight) = (nil, 0)
@@ -151,7 +151,7 @@ struct WriteComputation {
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
     }
 
-    /// Reads the document of a write that is the first of it.
+    /// Reads a document at its first write.
     private mutating func add(_ write: Write) throws -> Int {
         let stored = try read(write.path)
         positions[write.path] = states.count

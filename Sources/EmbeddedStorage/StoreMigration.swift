@@ -106,30 +106,27 @@ extension EmbeddedStore {
     private func compare(
         _ table: StorageTable, of reader: any StorageReader, with session: any ReadSession, _ counter: inout RowCounter
     ) throws {
-        /// The rows from a key on, of bounded size, and the key that the next rows begin at.
-        func rows(_ reader: any StorageReader, from start: [UInt8]) throws -> (rows: [[UInt8]], next: [UInt8]?) {
-            var (rows, next, bytes) = ([[UInt8]](), [UInt8]?.none, 0)
-            try reader.scan(table, KeyRange(lower: start, upper: nil), reverse: false) { key, value in
-                guard bytes < Self.bytesPerCommit else {
-                    next = key
-                    return false
-                }
+        /// The last rows before a key, of bounded size. The other way than they were copied: where an engine passes by what it
+        /// can't read, one of both ways finds it.
+        func rows(_ reader: any StorageReader, before end: [UInt8]?) throws -> [[UInt8]] {
+            var (rows, bytes) = ([[UInt8]](), 0)
+            try reader.scan(table, KeyRange(lower: [], upper: end), reverse: true) { key, value in
                 rows += [key, value]
                 bytes += key.count + value.count
-                return true
+                return bytes < Self.bytesPerCommit
             }
-            return (rows, next)
+            return rows
         }
-        var start: [UInt8]? = []
-        while let key = start {
-            let expected = try rows(reader, from: key)
-            let found = try session.read { try rows($0, from: key) }
-            guard expected.rows == found.rows, expected.next == found.next else {
+        var end: [UInt8]?
+        while true {
+            let expected = try rows(reader, before: end)
+            guard try session.read({ try rows($0, before: end) }) == expected else {
                 throw StorageError(
                     .internal, "the copy of the data differs from it in its part \(table); nothing has changed")
             }
-            try counter.add(expected.rows.count / 2)
-            start = expected.next
+            guard !expected.isEmpty else { return }
+            try counter.add(expected.count / 2)
+            end = expected[expected.count - 2]
         }
     }
 }

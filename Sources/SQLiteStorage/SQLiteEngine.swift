@@ -43,9 +43,12 @@ package final class SQLiteEngine: StorageEngine {
                 try SQLiteFileCheck.checkHasNoLog(file)
                 try Self.create(file)
             }
-            queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
-            try queue.writeWithoutTransaction { try Self.adopt($0, file: file) }
+            try Self.adopt(file)
+            // No part of this process may open and close the file itself while SQLite has it: with any descriptor, a
+            // process gives up all locks on a file. Other programs that open it then take it for closed, and remove the
+            // log when they close it, with all commits that are in it.
             try SQLiteFileCheck.check(file)
+            queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
             try SQLiteSchema.migrator.migrate(queue)
             queue.writeWithoutTransaction { [logPages] database in
                 // If that fails, commits write the log page by page.
@@ -161,6 +164,12 @@ package final class SQLiteEngine: StorageEngine {
             try database.execute(sql: "PRAGMA cache_size = -16384; PRAGMA cell_size_check = ON")
         }
         return configuration
+    }
+
+    private static func adopt(_ file: String) throws {
+        let queue = try DatabaseQueue(path: file, configuration: configuration(readonly: false))
+        try queue.writeWithoutTransaction { try adopt($0, file: file) }
+        try queue.close()
     }
 
     /// Checkpoints the write-ahead log, and refuses files that aren't ours or are newer.

@@ -101,6 +101,39 @@ struct RocksDBDamageTests {
         }
     }
 
+    /// RocksDB's scans upwards may pass by such a table without an error.
+    @Test func aTableWhoseFirstBlockIsDamagedIsFound() throws {
+        let directory = try TemporaryDirectory()
+        let store = directory.file("documents.rocksdb")
+        let engine = try RocksDBEngine(directory: store)
+        var random = SeededGenerator(seed: 7)
+        // More than three tables that can't be compressed.
+        for part in 0..<40 as Range<UInt8> {
+            try engine.write { writer in
+                for row in 0..<100 as Range<UInt8> {
+                    let value = (0..<1000).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+                    try writer.put(.documents, [part, row], value)
+                }
+            }
+        }
+        _ = try engine.compact(.whole) { _ in }
+        try engine.close()
+        let last = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasSuffix(".sst") }.max())
+        let file = try #require(FileHandle(forUpdatingAtPath: store + "/" + last))
+        try file.seek(toOffset: 20)
+        try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
+        try file.close()
+        let damaged = try RocksDBEngine(directory: store)
+        var findings: [String] = []
+        try damaged.findDamage {
+            findings.append($0)
+            return true
+        }
+        #expect(findings.count == 1 && findings.first?.contains(last) == true, "\(findings)")
+        try damaged.close()
+    }
+
     @Test func anUnchangedStoreIsReadWhole() throws {
         let original = try Original()
         let (place, copy) = try original.copy(changing: original.log) { _ in }

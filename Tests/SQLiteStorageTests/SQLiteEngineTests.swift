@@ -349,6 +349,29 @@ struct SQLiteEngineTests {
         withExtendedLifetime(directory) {}
     }
 
+    #if os(Linux)
+        /// Otherwise a program that reads the file would remove the log when it closes it.
+        @Test func theFileIsLockedAsLongAsItIsOpen() throws {
+            let directory = try TemporaryDirectory()
+            let file = directory.file("documents.db")
+            for number in 1...2 as ClosedRange<UInt8> {
+                let engine = try SQLiteEngine(file: file)
+                try engine.write { try $0.put(.documents, [number], [number]) }
+                let session = try engine.makeReadSession()
+                #expect(try session.read { try $0.get(.documents, [number]) } == [number])
+                _ = try engine.copy(to: directory.file("backup"), replacing: true) { _ in }
+                try engine.findDamage { _ in true }
+                _ = try engine.compact(.steps) { _ in }
+                let inode = try #require(
+                    try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int)
+                let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+                #expect(locks.contains { $0.contains(" POSIX ") && $0.contains(":\(inode) ") })
+                withExtendedLifetime(session) {}
+                try engine.close()
+            }
+        }
+    #endif
+
     @Test func aFileThatIsNoDatabaseIsRefused() throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")

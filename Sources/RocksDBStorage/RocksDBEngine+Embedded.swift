@@ -51,8 +51,17 @@ extension RocksDBEngine: EmbeddedEngine {
     /// has `oneCopy`.
     private func withCheckpoint<Result>(_ body: (String) throws -> Result) throws -> Result {
         // Beside the store no other file system is in the way of sharing.
-        StoreFile.removeAll(checkpoint)
         defer { StoreFile.removeAll(checkpoint) }
+        do { try makeCheckpoint() } catch let error as StorageError where error.tellsOfMissingFile {
+            // RocksDB may remove a file while it makes a checkpoint, before 8.8 after a full disk, and before 9.6 while it
+            // begins a new list of files.
+            try makeCheckpoint()
+        }
+        return try body(checkpoint)
+    }
+
+    private func makeCheckpoint() throws {
+        StoreFile.removeAll(checkpoint)
         try handle.reading { pointer in
             guard let maker = try calling(directory, { rocksdb_checkpoint_object_create(pointer, $0) }) else {
                 throw StorageError.noMemory
@@ -60,7 +69,6 @@ extension RocksDBEngine: EmbeddedEngine {
             defer { rocksdb_checkpoint_object_destroy(maker) }
             try calling(directory) { rocksdb_checkpoint_create(maker, checkpoint, 0, $0) }
         }
-        return try body(checkpoint)
     }
 
     package func findDamage(
@@ -96,7 +104,9 @@ extension RocksDBEngine: EmbeddedEngine {
                         return true
                     }
                 } catch let error as StorageError where error.kind == .damaged {
-                    guard try report("\(error.message) (\(rows) rows before the end of its part \(table))") else { return }
+                    guard try report("\(error.message) (\(rows) rows before the end of its part \(table))") else {
+                        return
+                    }
                 }
             }
             try cancellation.check()

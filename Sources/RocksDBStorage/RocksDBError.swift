@@ -4,6 +4,10 @@ import StorageEngine
 extension StorageError {
     private static let isFull = " is full; nothing was written"
 
+    private static let isMissing = "a file of it is missing"
+
+    var tellsOfMissingFile: Bool { message.contains(Self.isMissing) }
+
     var tellsOfFullDisk: Bool { message.hasSuffix(Self.isFull) }
 
     static var noMemory: StorageError { StorageError(.unavailable, "there is no memory left for the store") }
@@ -26,7 +30,7 @@ extension StorageError {
             // Each file that is looked for was written before.
             self.init(
                 .damaged,
-                "the store \(directory) is damaged: a file of it is missing (RocksDB: \(message)); restore it from a backup"
+                "the store \(directory) is damaged: \(Self.isMissing) (RocksDB: \(message)); restore it from a backup"
             )
         } else if message.contains("Permission denied") || message.contains("Read-only file system") {
             self.init(

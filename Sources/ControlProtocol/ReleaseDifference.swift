@@ -158,6 +158,7 @@ extension ParamManifest {
             switch defaultValue {
             case .string(let text): "\"\(text)\""
             case .int(let number): "\(number)"
+            case .float(let number): "\(number)"
             case .boolean(let flag): "\(flag)"
             case .list(let texts): "\(texts)"
             }

@@ -34,11 +34,11 @@ struct ParamResolution {
     // MARK: Params
 
     private mutating func resolve(_ param: ParamManifest) {
-        if let value = sources.configured[param.name] {
-            guard value.type == param.type else {
+        if let configured = sources.configured[param.name] {
+            guard let value = param.type.value(of: configured) else {
                 return report(
                     param, "params.\(param.name)",
-                    "it is \(param.type.words), and its value is \(value.type.words); write \(param.type.example)")
+                    "it is \(param.type.words), and its value is \(configured.type.words); write \(param.type.example)")
             }
             return accept(param, value)
         }

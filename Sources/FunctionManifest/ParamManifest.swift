@@ -19,13 +19,14 @@ package struct ParamManifest: Codable, Hashable, Sendable {
 }
 
 package enum ParamType: String, Codable, Hashable, Sendable {
-    case string, int, boolean, list, secret
+    case string, int, float, boolean, list, secret
 
     /// The type in messages.
     package var words: String {
         switch self {
         case .string: "a string"
         case .int: "an integer"
+        case .float: "a finite number"
         case .boolean: "a boolean"
         case .list: "a list of strings"
         case .secret: "a secret"
@@ -37,6 +38,7 @@ package enum ParamType: String, Codable, Hashable, Sendable {
 package enum ParamValue: Codable, Hashable, Sendable {
     case string(String)
     case int(Int)
+    case float(Double)
     case boolean(Bool)
     case list([String])
 
@@ -44,6 +46,7 @@ package enum ParamValue: Codable, Hashable, Sendable {
         switch self {
         case .string: .string
         case .int: .int
+        case .float: .float
         case .boolean: .boolean
         case .list: .list
         }
@@ -81,6 +84,7 @@ extension ParamManifest {
         if let defaultValue, defaultValue.type != type {
             problems.append("it is \(type.words), and its default is \(defaultValue.type.words)")
         }
+        if defaultValue?.isFinite == false { problems.append("its default isn't a finite number") }
         if let defaultValue, defaultValue.byteCount > Self.maxValue {
             problems.append("its default has \(defaultValue.byteCount) bytes; the limit is \(Self.maxValue)")
         }
@@ -89,10 +93,13 @@ extension ParamManifest {
 }
 
 extension ParamValue {
+    /// False for a number that is infinite or not a number.
+    package var isFinite: Bool { if case .float(let number) = self { number.isFinite } else { true } }
+
     package var byteCount: Int {
         switch self {
         case .string(let text): text.utf8.count
-        case .int, .boolean: 8
+        case .int, .float, .boolean: 8
         case .list(let texts): texts.reduce(0) { $0 + $1.utf8.count + 4 }
         }
     }

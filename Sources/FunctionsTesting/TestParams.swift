@@ -2,14 +2,15 @@ import FunctionsRuntime
 import FunctionManifest
 import TextFormats
 
-/// The value of a param in a test: a string, an integer, a boolean, or a list of strings.
-public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral
+/// The value of a param in a test: a string, an integer, a number, a boolean, or a list of strings.
+public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral
 {
     let value: ParamValue
 
     public init(stringLiteral value: String) { self.value = .string(value) }
     public init(integerLiteral value: Int) { self.value = .int(value) }
+    public init(floatLiteral value: Double) { self.value = .float(value) }
     public init(booleanLiteral value: Bool) { self.value = .boolean(value) }
     public init(arrayLiteral elements: String...) { value = .list(elements) }
 }
@@ -30,10 +31,11 @@ struct TestParams: Sendable {
                     problems.append("the secret \(param.name) has no value; write secrets: [\"\(param.name)\": \"…\"]")
                 }
             } else if let value = given[param.name]?.value ?? param.defaultValue {
-                values[param.name] = value
-                if value.type != param.type {
-                    problems.append(
-                        "the param \(param.name) is \(param.type.words), but its value is \(value.type.words)")
+                if let value = param.type.value(of: value), value.isFinite {
+                    values[param.name] = value
+                } else {
+                    let words = value.isFinite ? value.type.words : "infinite or not a number"
+                    problems.append("the param \(param.name) is \(param.type.words), but its value is \(words)")
                 }
             } else {
                 problems.append(
@@ -62,6 +64,7 @@ extension ParamType {
         switch self {
         case .string, .secret: "\"…\""
         case .int: "1"
+        case .float: "0.5"
         case .boolean: "true"
         case .list: "[\"…\"]"
         }

@@ -26,6 +26,7 @@ extension ConfigurationReader {
         switch node.kind {
         case .string(let text): return .string(text)
         case .integer(let number): return .int(Int(number))
+        case .double(let number): return .float(number)
         case .boolean(let flag): return .boolean(flag)
         case .array(let elements):
             var texts: [String] = []
@@ -34,9 +35,9 @@ extension ConfigurationReader {
                 texts.append(text)
             }
             return .list(texts)
-        case .null, .double, .object:
+        case .null, .object:
             report(
-                "\(node.summary) is not a param value; write a string, an integer, true, false or a list of strings",
+                "\(node.summary) is not a param value; write a string, a number, true, false or a list of strings",
                 at: node.offset)
             return nil
         }

@@ -14,6 +14,9 @@ extension ParamValues {
             case .int(let number):
                 buffer.writeInteger(Tag.int.rawValue)
                 buffer.writeInteger(Int64(number))
+            case .float(let number):
+                buffer.writeInteger(Tag.float.rawValue)
+                buffer.writeInteger(number.bitPattern)
             case .boolean(let flag):
                 buffer.writeInteger(Tag.boolean.rawValue)
                 buffer.writeInteger(UInt8(flag ? 1 : 0))
@@ -42,7 +45,7 @@ extension ParamValues {
         }
     }
 
-    private enum Tag: UInt8 { case string, int, boolean, list }
+    private enum Tag: UInt8 { case string, int, boolean, list, float }
 
     private static func value(_ buffer: inout ByteBuffer) throws(ProtocolViolation) -> ParamValue {
         switch Tag(rawValue: try buffer.read(UInt8.self)) {
@@ -53,6 +56,10 @@ extension ParamValues {
             var texts: [String] = []
             for _ in 0..<(try buffer.read(UInt32.self)) { texts.append(try buffer.readText()) }
             return .list(texts)
+        case .float:
+            let number = Double(bitPattern: try buffer.read(UInt64.self))
+            guard number.isFinite else { throw ProtocolViolation("a param isn't a finite number") }
+            return .float(number)
         case nil: throw ProtocolViolation("a param has an unknown type")
         }
     }

@@ -31,7 +31,8 @@ import Testing
     @Test(arguments: [
         (ParamType.string, "7", ParamValue.string("7")), (.int, "-7", .int(-7)), (.boolean, "TRUE", .boolean(true)),
         (.boolean, "false", .boolean(false)), (.list, #"["a","b"]"#, .list(["a", "b"])), (.list, "[]", .list([])),
-        (.string, "", .string("")),
+        (.string, "", .string("")), (.float, "7", .float(7)), (.float, "-0.25", .float(-0.25)),
+        (.float, "1e-3", .float(0.001)), (.float, "+.5", .float(0.5)),
     ])
     func valuesAreParsedByType(type: ParamType, text: String, value: ParamValue) throws {
         let resolution = resolution(
@@ -40,7 +41,11 @@ import Testing
         #expect(resolution.values == ["A": value])
     }
 
-    @Test(arguments: [(ParamType.int, "7.5"), (.int, ""), (.boolean, "yes"), (.list, "a,b"), (.list, "[1]")])
+    @Test(arguments: [
+        (ParamType.int, "7.5"), (.int, ""), (.boolean, "yes"), (.list, "a,b"), (.list, "[1]"),
+        (.float, ""), (.float, "half"), (.float, "0,5"), (.float, "1e"), (.float, "nan"), (.float, "inf"),
+        (.float, "-Infinity"), (.float, "1e999"), (.float, "0x1p3"), (.float, " 1"),
+    ])
     func valuesOfAnotherTypeAreRejected(type: ParamType, text: String) throws {
         let problems = resolution(
             [.init("A", type)], [function("f")], from: ParamSources(variables: [try file("\nA='\(text)'")])
@@ -51,6 +56,23 @@ import Testing
                 "the param A, which the bundle shop (f) needs: it is \(type.words), and its value in /app/.env:2 is not"
             )
                 == true)
+    }
+
+    @Test func aConfiguredNumberMayBeAnInteger() {
+        let params = [ParamManifest("A", .float), ParamManifest("B", .float)]
+        let given = resolution(params, from: ParamSources(configured: ["A": .int(7), "B": .float(-0.5)]))
+        #expect(given.problems.isEmpty)
+        #expect(given.values == ["A": .float(7), "B": .float(-0.5)])
+    }
+
+    @Test(arguments: [
+        (ParamType.float, ParamValue.string("0.5"), "it is a finite number, and its value is a string; write 0.5"),
+        (.int, .float(7.5), "it is an integer, and its value is a finite number; write 7"),
+    ])
+    func aConfiguredValueOfAnotherTypeIsRejected(type: ParamType, value: ParamValue, words: String) {
+        let problems = resolution([.init("A", type)], from: ParamSources(configured: ["A": value])).problems
+        #expect(problems.map(\.key) == ["params.A"])
+        #expect(problems.first?.message.hasSuffix(words) == true, "\(problems)")
     }
 
     @Test func theConfigurationOverridesTheLastFileWhichOverridesTheDefault() throws {
@@ -100,12 +122,23 @@ import Testing
     @Test func valuesRoundTripOverTheLink() throws {
         let values = ParamValues(
             function: "f",
-            values: ["A": .string("ü"), "B": .int(-1), "C": .boolean(true), "D": .list(["x", ""]), "E": .list([])],
+            values: [
+                "A": .string("ü"), "B": .int(-1), "C": .boolean(true), "D": .list(["x", ""]), "E": .list([]),
+                "F": .float(-1e-300),
+            ],
             secrets: ["KEY": "sesame\n"])
         var buffer = ByteBuffer()
         values.write(to: &buffer)
         #expect(try ParamValues(from: &buffer) == values)
         #expect(buffer.readableBytes == 0)
+    }
+
+    @Test(arguments: [Double.infinity, -.infinity, .nan]) func aNumberThatIsNotFiniteIsRefusedOnTheLink(
+        number: Double
+    ) {
+        var buffer = ByteBuffer()
+        ParamValues(function: "f", values: ["A": .float(number)]).write(to: &buffer)
+        #expect(throws: ProtocolViolation.self) { try ParamValues(from: &buffer) }
     }
 
     @Test func aFileOfSecretsMustBelongToItsOwnerOnly() throws {

@@ -179,15 +179,19 @@ import Testing
             functions: [], params: [.init("A", .int), .init("B", .secret), .init("SAME", .list)])
         let after = Manifest(
             functions: [],
-            params: [.init("A", .int, defaultValue: .int(7)), .init("C", .secret), .init("SAME", .list)])
+            params: [
+                .init("A", .int, defaultValue: .int(7)), .init("C", .secret), .init("SAME", .list),
+                .init("RATE", .float, defaultValue: .float(0.5)),
+            ])
         let difference = ReleaseDifference(from: before, to: after, pending: { _ in 0 })
         #expect(
             difference.params == [
                 .init(name: "A", before: "an integer", after: "an integer, by default 7"),
                 .init(name: "B", before: "a secret", after: nil), .init(name: "C", before: nil, after: "a secret"),
+                .init(name: "RATE", before: nil, after: "a finite number, by default 0.5"),
             ])
         #expect(!difference.isEmpty)
-        #expect(ReleaseDifference(from: nil, to: after, pending: { _ in 0 }).params.count == 3)
+        #expect(ReleaseDifference(from: nil, to: after, pending: { _ in 0 }).params.count == 4)
     }
 }
 

@@ -10,6 +10,7 @@ import FunctionsRuntime
 
 private let greeting = defineString("GREETING", description: "How users are greeted")
 private let limit = defineInt("LIMIT", default: 10)
+private let rate = defineFloat("RATE", default: 0.5)
 private let shout = defineBool("SHOUT", default: false)
 private let tags = defineList("TAGS", default: [])
 private let unlisted = defineString("UNLISTED", default: "never read")
@@ -25,6 +26,7 @@ extension FixtureFunctions {
     @ParamsBuilder private var listed: [ParamDefinition] {
         greeting
         limit
+        rate
         shout
         tags
     }
@@ -33,7 +35,8 @@ extension FixtureFunctions {
 
     @FunctionsBuilder private var readers: [Function] {
         onCall("params", .maxInstances(Self.mode == "early" ? limit.value : 1)) { (request: CallableRequest<NoData>) in
-            Params(greeting: greeting.value, limit: limit.value, shout: shout.value, tags: tags.value)
+            Params(
+                greeting: greeting.value, limit: limit.value, rate: rate.value, shout: shout.value, tags: tags.value)
         }
         onCall("readsUnlisted") { (request: CallableRequest<NoData>) in unlisted.value }
         onCall("readsSecret", .secrets(apiKey)) { (request: CallableRequest<NoData>) in apiKey.value.count }
@@ -51,6 +54,7 @@ extension FixtureFunctions {
     private struct Params: Codable, Sendable {
         var greeting: String
         var limit: Int
+        var rate: Double
         var shout: Bool
         var tags: [String]
     }

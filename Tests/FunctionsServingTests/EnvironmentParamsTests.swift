@@ -20,13 +20,18 @@ import Testing
             [
                 .init("TEXT", .string), .init("COUNT", .int), .init("FLAG", .boolean), .init("TAGS", .list),
                 .init("REST", .int, defaultValue: .int(7)), .init("EMPTY", .string, defaultValue: .string("x")),
-                .init("NONE", .int, defaultValue: .int(8)),
-            ], ["TEXT": "a", "COUNT": "-3", "FLAG": "TRUE", "TAGS": #"["a"]"#, "EMPTY": "", "NONE": ""])
+                .init("NONE", .int, defaultValue: .int(8)), .init("RATE", .float),
+                .init("SHARE", .float, defaultValue: .float(0.5)),
+            ],
+            [
+                "TEXT": "a", "COUNT": "-3", "FLAG": "TRUE", "TAGS": #"["a"]"#, "EMPTY": "", "NONE": "", "RATE": "0.1",
+                "SHARE": "",
+            ])
         #expect(all.problems.isEmpty)
         #expect(
             all.values == [
                 "TEXT": .string("a"), "COUNT": .int(-3), "FLAG": .boolean(true), "TAGS": .list(["a"]), "REST": .int(7),
-                "EMPTY": .string(""), "NONE": .int(8),
+                "EMPTY": .string(""), "NONE": .int(8), "RATE": .float(0.1), "SHARE": .float(0.5),
             ])
     }
 
@@ -42,11 +47,11 @@ import Testing
         let all = params(
             [
                 .init("COUNT", .int), .init("TAGS", .list), .init("TEXT", .string), .init("NONE", .string),
-                .init("KEY", .secret),
+                .init("KEY", .secret), .init("RATE", .float),
             ],
-            ["COUNT": "swordfish", "TAGS": "swordfish", "TEXT": long, "KEY": ""])
-        #expect(all.problems.count == 5)
-        for name in ["COUNT", "TAGS", "TEXT", "NONE", "KEY"] {
+            ["COUNT": "swordfish", "RATE": "1e999", "TAGS": "swordfish", "TEXT": long, "KEY": ""])
+        #expect(all.problems.count == 6)
+        for name in ["COUNT", "TAGS", "TEXT", "NONE", "KEY", "RATE"] {
             #expect(all.problems.contains { $0.contains(name) }, "\(name)")
         }
         #expect(!all.problems.contains { $0.contains("swordfish") })

@@ -4,6 +4,7 @@ import Testing
 
 private let greeting = defineString("GREETING", default: "Hello")
 private let limit = defineInt("LIMIT")
+private let rate = defineFloat("RATE", default: 0.25)
 private let tags = defineList("TAGS", default: ["a"])
 private let loud = defineBool("LOUD", default: false)
 private let key = defineSecret("KEY")
@@ -12,13 +13,14 @@ private struct ConfiguredFunctions: FunctionBundle {
     var params: [ParamDefinition] {
         greeting
         limit
+        rate
         tags
         loud
     }
 
     var functions: [Function] {
         onCall("params") { (request: CallableRequest<NoData>) in
-            "\(greeting.value) \(limit.value) \(tags.value.joined(separator: "+")) \(loud.value)"
+            "\(greeting.value) \(limit.value) \(rate.value) \(tags.value.joined(separator: "+")) \(loud.value)"
         }
         onCall("secret", .secrets(key)) { (request: CallableRequest<NoData>) in key.value }
     }
@@ -29,8 +31,34 @@ private struct ConfiguredFunctions: FunctionBundle {
         let tester = try FunctionsTester(
             ConfiguredFunctions(), params: ["LIMIT": .init(integerLiteral: number), "LOUD": true, "TAGS": ["x", "y"]],
             secrets: ["KEY": "sesame\(number)"])
-        #expect(try await tester.call("params") == "Hello \(number) x+y true")
+        #expect(try await tester.call("params") == "Hello \(number) 0.25 x+y true")
         #expect(try await tester.call("secret") == "sesame\(number)")
+    }
+
+    @Test(arguments: [(TestParam.init(floatLiteral: 1e-3), "0.001"), (3, "3.0")])
+    func aNumberMayBeWrittenAsAnInteger(rate: TestParam, text: String) async throws {
+        let tester = try FunctionsTester(
+            ConfiguredFunctions(), params: ["LIMIT": 1, "RATE": rate], secrets: ["KEY": "k"])
+        #expect(try await tester.call("params") == "Hello 1 \(text) a false")
+    }
+
+    @Test(
+        arguments: [
+            ("1", "a string"), (true, "a boolean"), (TestParam(floatLiteral: .infinity), "infinite or not a number"),
+            (TestParam(floatLiteral: .nan), "infinite or not a number"),
+        ] as [(TestParam, String)])
+    func aValueThatIsNotAFiniteNumberIsRefused(rate: TestParam, words: String) {
+        let error = #expect(throws: TestError.self) {
+            try FunctionsTester(ConfiguredFunctions(), params: ["LIMIT": 1, "RATE": rate], secrets: ["KEY": "k"])
+        }
+        #expect(error?.description == "the param RATE is a finite number, but its value is \(words)")
+    }
+
+    @Test func aFractionIsNotAnInteger() {
+        let error = #expect(throws: TestError.self) {
+            try FunctionsTester(ConfiguredFunctions(), params: ["LIMIT": 1.5], secrets: ["KEY": "k"])
+        }
+        #expect(error?.description == "the param LIMIT is an integer, but its value is a finite number")
     }
 
     @Test func whatIsMissingOrWrongIsNamed() {

@@ -87,10 +87,10 @@ struct HostConfigurationTests {
                 + "write 1 … 1000000"
         ),
         (
-            "{\"project\": \"demo-shop\", \"params\": {\"greeting\": 1, \"A\": 1.5}}",
+            "{\"project\": \"demo-shop\", \"params\": {\"greeting\": 1, \"A\": null}}",
             "functions.json:1:37: params.greeting: \"greeting\" is not a param name; use capital letters, "
-                + "digits and _, and don't begin with a digit\nfunctions.json:1:57: params.A: 1.5 is not a "
-                + "param value; write a string, an integer, true, false or a list of strings"
+                + "digits and _, and don't begin with a digit\nfunctions.json:1:57: params.A: null is not a "
+                + "param value; write a string, a number, true, false or a list of strings"
         ),
         (
             "{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",

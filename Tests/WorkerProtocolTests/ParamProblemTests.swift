@@ -25,6 +25,15 @@ import Testing
         #expect(
             problems(.init("A", .int, defaultValue: .string("1")))
                 == [#"param "A": it is an integer, and its default is a string"#])
+        #expect(problems(.init("A", .float, defaultValue: .float(0.5))).isEmpty)
+        #expect(
+            problems(.init("A", .float, defaultValue: .int(1)))
+                == [#"param "A": it is a finite number, and its default is an integer"#])
+        for number in [Double.infinity, -.infinity, .nan] {
+            #expect(
+                problems(.init("A", .float, defaultValue: .float(number)))
+                    == [#"param "A": its default isn't a finite number"#])
+        }
         #expect(problems(.init("A", .secret, defaultValue: .string("1"))).count == 1)
     }
 }

@@ -35,7 +35,8 @@ import WorkerTesting
         let head = HTTPAnswerHead(status: 201, headers: HeaderBlock([(name: "X-A", value: "b")]))
         let identity = InvocationHead.VerifiedIdentity(id: "ada", claims: ByteBuffer(string: "{}"))
         var params = ParamValues(function: "f")
-        (params.values, params.secrets) = (["A": .int(1), "B": .list(["x"]), "C": .boolean(true)], ["S": "secret"])
+        params.values = ["A": .int(1), "B": .list(["x"]), "C": .boolean(true), "D": .float(0.5)]
+        params.secrets = ["S": "secret"]
         return [
             frame(.ready) { $0.writeInteger(Frame.protocolVersion) }, frame(.result) { $0.writeString(#"{"a":1}"#) },
             frame(.failure) { failure.write(to: &$0) }, frame(.chunk) { $0.writeString("1") },

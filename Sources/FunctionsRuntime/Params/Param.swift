@@ -92,6 +92,13 @@ public func defineInt(_ name: String, default: Int? = nil, description: String? 
     }
 }
 
+/// Declares a param with a number, which may have a fraction. Without a default it is required. Values are finite.
+public func defineFloat(_ name: String, default: Double? = nil, description: String? = nil) -> Param<Double> {
+    Param(name, .float, `default`.map { .float($0) }, description) {
+        if case .float(let number) = $0 { number } else { nil }
+    }
+}
+
 /// Declares a boolean param. Without a default it is required.
 public func defineBool(_ name: String, default: Bool? = nil, description: String? = nil) -> Param<Bool> {
     Param(name, .boolean, `default`.map { .boolean($0) }, description) {

@@ -39,7 +39,8 @@ import Testing
     }
 
     @Test func valuesComeFromTheConfigurationThenTheProjectsFileThenTheCommonOne() async throws {
-        let params = #""params": { "SHOUT": true }, "environments": { "loud": { "params": { "GREETING": "HI" } } }"#
+        let params =
+            #""params": { "SHOUT": true, "RATE": 2 }, "environments": { "loud": { "params": { "GREETING": "HI" } } }"#
         let directory = try directory(extra: params)
         try secrets(directory)
         try directory.write("GREETING='from .env' # a word\nLIMIT=1\nTAGS=[\"a\",\"b\"]\nSHOUT=false\n", to: ".env")
@@ -48,7 +49,8 @@ import Testing
             let answer = try await host.call("params", "null")
             #expect(
                 answer.json["result"]
-                    == (try JSON(parsing: #"{"greeting":"from .env","limit":2,"shout":true,"tags":["a","b"]}"#)))
+                    == (try JSON(
+                        parsing: #"{"greeting":"from .env","limit":2,"rate":2,"shout":true,"tags":["a","b"]}"#)))
         }
         try await RunningHost.serving(in: directory, arguments: ["--env", "loud"]) { host in
             let answer = try await host.call("params", "null")

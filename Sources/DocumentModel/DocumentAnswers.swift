@@ -50,6 +50,18 @@ package struct ExplainAnswer: Hashable, Sendable {
     }
 }
 
+/// The ids of a page of a collection's documents, in order.
+package struct ListingAnswer: Hashable, Sendable {
+    package var ids: [String]
+    /// The token of the next page; nil after the last.
+    package var next: String?
+
+    package init(ids: [String], next: String?) {
+        self.ids = ids
+        self.next = next
+    }
+}
+
 /// The documents at which the parts of a query begin, in the order of their names.
 package struct PartitionAnswer: Hashable, Sendable {
     package var points: [DocumentPath]

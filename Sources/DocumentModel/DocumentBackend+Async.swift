@@ -47,6 +47,12 @@ extension DocumentBackend {
         try await answer { collectionIDs(below: parent, in: context, completion: $0) }
     }
 
+    package func list(
+        _ page: DocumentListing, in context: OperationContext = OperationContext()
+    ) async throws(DocumentError) -> ListingAnswer {
+        try await answer { list(page, in: context, completion: $0) }
+    }
+
     package func descendants(
         _ page: Descendants, in context: OperationContext = OperationContext()
     ) async throws(DocumentError) -> [DocumentPath] {

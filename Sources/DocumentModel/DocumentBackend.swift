@@ -42,6 +42,11 @@ package protocol DocumentBackend: Sendable {
     func collectionIDs(
         below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>)
 
+    /// Lists a page of a collection's documents in the order of their ids, with those that don't exist and have
+    /// documents below them. For admins only.
+    func list(
+        _ page: DocumentListing, in context: OperationContext, completion: @escaping Completion<ListingAnswer>)
+
     /// Lists a page of documents at any depth, in an order of the backend's own. For admins only.
     func descendants(
         _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>)

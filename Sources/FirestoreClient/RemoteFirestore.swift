@@ -164,6 +164,12 @@ extension RemoteFirestore {
         run(in: context, completion) { () throws(DocumentError) in try await self.collectionIDs(below: parent) }
     }
 
+    package func list(
+        _ page: DocumentListing, in context: OperationContext, completion: @escaping Completion<ListingAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.service.list(page) }
+    }
+
     package func descendants(
         _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>
     ) {

@@ -30,7 +30,7 @@ extension DocumentRequest {
     /// The purpose of an encoded request.
     package static func purpose(of bytes: [UInt8]) -> Purpose {
         switch bytes.first {
-        case 1, 2, 7, 8, 9, 11, 12, 18, 19, 20: .read
+        case 1, 2, 7, 8, 9, 11, 12, 18, 19, 20, 21: .read
         case 3, 4, 13: .begin
         case 15 where bytes.count > 1 && UserRequest.Operation(rawValue: bytes[1])?.isRead == true: .read
         case 17: bytes.count > 1 ? DatabaseRequest.Operation(rawValue: bytes[1])?.purpose ?? .write : .write

@@ -87,6 +87,11 @@ extension DocumentRequest {
             writer.write(optional: page.collectionID) { $0.write($1) }
             writer.write(optional: page.after) { $0.write($1) }
             writer.write(count: page.limit)
+        case .list(let page):
+            writer.write(byte: 21)
+            writer.write(page.collection.string)
+            writer.write(optional: page.token) { $0.write($1) }
+            writer.write(count: page.limit)
         }
         return writer.bytes
     }
@@ -161,6 +166,10 @@ extension DocumentRequest {
             let search = try reader.vectorSearch()
             let query = try reader.query()
             self = .nearest(search, of: query, try reader.consistency())
+        case 21:
+            let collection = try reader.collectionPath()
+            let token = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
+            self = .list(DocumentListing(collection, token: token, limit: try reader.size()))
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()
@@ -207,6 +216,11 @@ extension ByteReader {
 
     fileprivate mutating func optionalPath() throws(DecodingFailure) -> DocumentPath? {
         try optional { reader throws(DecodingFailure) in try reader.path() }
+    }
+
+    fileprivate mutating func collectionPath() throws(DecodingFailure) -> CollectionPath {
+        let string = try string()
+        do { return try CollectionPath(string) } catch { throw DecodingFailure(error.message) }
     }
 
     fileprivate mutating func consistency() throws(DecodingFailure) -> ReadConsistency {

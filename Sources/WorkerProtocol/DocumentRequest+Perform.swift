@@ -42,6 +42,10 @@ extension DocumentRequest {
             documents.collectionIDs(below: parent, in: context) {
                 completion(DocumentResponse($0) { .collections($0) })
             }
+        case .list(let page):
+            documents.list(page, in: context) {
+                completion(DocumentResponse($0) { .listed($0.ids, next: $0.next) })
+            }
         case .descendants(let page):
             documents.descendants(page, in: context) { completion(DocumentResponse($0) { .descendants($0) }) }
         case .begin(let mode):

@@ -19,6 +19,8 @@ package enum DocumentRequest: Hashable, Sendable {
     case partition(Query, points: Int, ReadConsistency)
     /// Lists the collections below a document, or at the root.
     case collections(below: DocumentPath?)
+    /// Lists a page of a collection's documents, with those that don't exist and have documents below them.
+    case list(DocumentListing)
     /// Lists a page of documents at any depth.
     case descendants(Descendants)
     case begin(TransactionMode)

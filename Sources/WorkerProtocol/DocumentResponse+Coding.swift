@@ -58,6 +58,10 @@ extension DocumentResponse {
         case .collections(let ids):
             writer.write(byte: 12)
             writer.write(ids) { $0.write($1) }
+        case .listed(let ids, let next):
+            writer.write(byte: 19)
+            writer.write(ids) { $0.write($1) }
+            writer.write(optional: next) { $0.write($1) }
         case .descendants(let paths):
             writer.write(byte: 13)
             writer.write(paths) { $0.write($1) }
@@ -125,6 +129,9 @@ extension DocumentResponse {
         case 16: self = .users(try reader.blob())
         case 17: self = .usersRefused(try reader.string())
         case 18: self = .database(try DatabaseAnswer(from: &reader))
+        case 19:
+            let ids = try reader.list { reader throws(DecodingFailure) in try reader.string() }
+            self = .listed(ids, next: try reader.optional { reader throws(DecodingFailure) in try reader.string() })
         case let tag: throw DecodingFailure("unknown document response tag \(tag)")
         }
         try reader.finish()

@@ -15,6 +15,8 @@ package enum DocumentResponse: Hashable, Sendable {
     case partitioned([DocumentPath], readTime: Timestamp)
     /// The ids of collections, in order.
     case collections([String])
+    /// The ids of documents, in order, and the token of the next page.
+    case listed([String], next: String?)
     case descendants([DocumentPath])
     /// - Parameter prefetched: The current state of what the retried transaction had read. It counts as read.
     case began(TransactionID, prefetched: [TransactionRead])

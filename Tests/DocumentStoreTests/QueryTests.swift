@@ -253,6 +253,56 @@ struct QueryTests {
         }
     }
 
+    /// With ids in the order of documents, of which some have others below them, some only these, and some both.
+    @Test(arguments: [1, 2, 3, 1000]) func documentsAreListedWithThoseThatAreMissing(limit: Int) async throws {
+        let ids = ["__id-7__", "__id7__", "__id10__", "\u{1}", "A", "a", "a!", "a\u{0}", "b", "é"]
+        try await withStore { test in
+            for (number, id) in ids.enumerated() {
+                if number % 3 != 1 { try await test.set("c/\(id)", [:]) }
+                if number % 3 != 0 {
+                    try await test.set("c/\(id)/s/x", [:])
+                    try await test.set("c/\(id)/s/y/t/z", [:])
+                    try await test.set("c/\(id)/t/x", [:])
+                }
+            }
+            for path in ["b/a", "c!/a", "cc/a", "d/c/c/x"] { try await test.set(path, [:]) }
+            func all(_ collection: String) async throws -> [String] {
+                var page = DocumentListing(try CollectionPath(collection), limit: limit)
+                var found: [String] = []
+                repeat {
+                    let answer = try await test.store.list(page)
+                    #expect(answer.ids.count == limit || answer.next == nil && !answer.ids.isEmpty)
+                    found += answer.ids
+                    page.token = answer.next
+                } while page.token != nil
+                return found
+            }
+            let sorted = try ids.map { try DocumentPath("c/\($0)") }
+                .sorted { DocumentPath.compare($0, $1) == .ascending }.map(\.id)
+            #expect(try await all("c") == sorted)
+            #expect(try await all("c/b/s") == ["x", "y"])
+            #expect(try await all("d") == ["c"])
+            try await test.commit([Write(path: try DocumentPath("c/A/s/x"), operation: .delete)])
+            try await test.commit([Write(path: try DocumentPath("c/A/s/y/t/z"), operation: .delete)])
+            try await test.commit([Write(path: try DocumentPath("c/A/t/x"), operation: .delete)])
+            #expect(try await all("c") == sorted.filter { $0 != "A" })
+            #expect(try await test.store.list(DocumentListing(try CollectionPath("none"))).ids.isEmpty)
+        }
+    }
+
+    @Test func onlyAnAdminListsDocuments() async throws {
+        struct Everything: AccessPolicy {
+            func check(_ access: Access, in view: AccessView) throws {}
+        }
+        try await withStore { test in
+            let page = DocumentListing(try CollectionPath("c"))
+            let client = OperationContext(owner: 7, policy: Everything())
+            await #expect(throws: DocumentError(.permissionDenied, "Missing or insufficient permissions.")) {
+                try await test.store.list(page, in: client)
+            }
+        }
+    }
+
     /// A page may end anywhere, also where the next document lies deeper.
     @Test(arguments: [1, 2, 3, 100]) func descendantsArePaged(limit: Int) async throws {
         let below = ["c/a", "c/a/s/x", "c/a/s/x/t/y", "c/a!/s/x", "c/b", "c/\u{1}/s/x"]

@@ -138,6 +138,7 @@ struct StoreReading: Sendable {
             await attempt {
                 _ = try await store.collectionIDs(below: parent)
                 _ = try await store.descendants(Descendants(parent: parent, limit: 10))
+                _ = try await store.list(DocumentListing(CollectionPath(unchecked: "orders"), limit: 2))
             }
         }
     }

@@ -215,6 +215,10 @@ import _CryptoExtras
             {"values":[{"referenceValue":"\(root)/c/b"}]}],"nextPageToken":"more"}
             """
         ),
+        (
+            "&showMissing=true&mask.fieldPaths=__name__",
+            #"{"documents":[\#(document("c/a")),{"name":"\#(root)/c/b"}],"nextPageToken":"more"}"#
+        ),
         (":beginTransaction", #"{"transaction":"dHg="}"#),
         (
             ":commit",
@@ -246,7 +250,7 @@ import _CryptoExtras
         let id = TransactionID(rawValue: 1)
         let requests: [DocumentRequest] = [
             .get([a, try DocumentPath("c/b")], .strong), .query(query, .strong), .aggregate(query, fields, .strong),
-            .nearest(search, of: query, .strong),
+            .nearest(search, of: query, .strong), .list(DocumentListing(try CollectionPath("c"))),
             .explain(query, [], analyze: true, .strong), .explain(query, fields, analyze: true, .strong),
             .partition(group, points: 40, .strong), .begin(.readOnly(at: nil)), .batchWrite([set, counted]),
             .commit([counted], transaction: nil, completing: nil), .rollback(id),

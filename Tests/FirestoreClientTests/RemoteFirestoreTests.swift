@@ -1,6 +1,7 @@
 import DocumentModel
 @testable import HostProcess
 @testable import FirestoreClient
+import OutboundHTTP
 import Testing
 
 /// The requests that single operations send to a remote service, and how they read the responses.
@@ -99,6 +100,40 @@ struct RemoteFirestoreTests {
             Step(":beginTransaction", #"{"transaction":"AQ=="}"#),
             Step(":runQuery", with: #","distanceThreshold":0.25}},"transaction":"AQ=="}"#, "[]"))
         #expect(try response.get().documents.isEmpty)
+    }
+
+    private static func listing(_ query: String, _ answer: String) -> Step {
+        Step(
+            address: "/v1/\(ScriptedFirestore.root)/\(query)", body: nil,
+            answer: .success(OutboundResponse(status: 200, body: Array(answer.utf8))))
+    }
+
+    @Test func aPageOfDocumentsIsListedWithThoseThatAreMissing() async throws {
+        let page = DocumentListing(try CollectionPath("a b/ü/c"), token: "x+/=", limit: 2)
+        let root = "\(ScriptedFirestore.root)/a b/ü/c"
+        let response = await perform(
+            { (store) throws(DocumentError) in try await store.list(page) },
+            Self.listing(
+                "a%20b/%C3%BC/c?pageSize=2&showMissing=true&mask.fieldPaths=__name__&pageToken=x%2B/%3D",
+                #"{"documents":[{"name":"\#(root)/d","createTime":"\#(Self.time)"},{"name":"\#(root)/e"}],"#
+                    + #""nextPageToken":"y"}"#))
+        #expect(try response.get() == ListingAnswer(ids: ["d", "e"], next: "y"))
+        let last = await perform(
+            { (store) throws(DocumentError) in try await store.list(DocumentListing(page.collection)) },
+            Self.listing("a%20b/%C3%BC/c?pageSize=1000&showMissing=true&mask.fieldPaths=__name__", "{}"))
+        #expect(try last.get() == ListingAnswer(ids: [], next: nil))
+    }
+
+    @Test(arguments: ["c/a/d/b", "d/a", "c2/a"])
+    func aListedDocumentOfAnotherCollectionIsAnError(path: String) async throws {
+        let page = DocumentListing(try CollectionPath("c"))
+        let response = await perform(
+            { (store) throws(DocumentError) in try await store.list(page) },
+            Self.listing(
+                "c?pageSize=1000&showMissing=true&mask.fieldPaths=__name__",
+                #"{"documents":[{"name":"\#(ScriptedFirestore.root)/\#(path)"}]}"#))
+        let error = #expect(throws: DocumentError.self) { try response.get() }
+        #expect(error?.code == .internal)
     }
 
     @Test func aPathInTheAddressIsEncoded() async throws {

@@ -90,6 +90,14 @@ import Testing
         #expect(try await firestore.listCollections().map(\.path) == ["forests", "trees"])
         let tree = firestore.document("trees/a")
         #expect(try await tree.listCollections().map(\.path) == ["trees/a/leaves", "trees/a/twigs"])
+        let trees = try await firestore.collection("trees").listDocuments()
+        #expect(trees == [tree, firestore.document("trees/b")])
+        #expect(try await trees[0].getDocument().exists == false)
+        // More than a page.
+        let leaves = firestore.collection("trees/a/leaves")
+        for number in 600..<1001 { try await leaves.document("l\(number)").setData([:]) }
+        let listed = try await leaves.listDocuments().map(\.documentID)
+        #expect(listed == (0..<1001).map { "l\($0)" }.sorted())
         try await firestore.recursiveDelete(tree)
         #expect(try await tree.listCollections().isEmpty)
         #expect(try await firestore.collection("trees").getDocuments().map(\.documentID) == ["b"])

@@ -42,6 +42,11 @@ struct RulesTests {
             try await tester.firestore(as: .nobody).document("users/ada").getDocument()
         }
         #expect(nobody?.message.hasSuffix("4:5: 4:27: null has no member 'uid'") == true, "\(nobody?.message ?? "")")
+        // Names of all documents are for admins alone, whatever the rules.
+        let listed = await #expect(throws: DocumentError.self) {
+            try await tester.firestore(as: .user("ada", claims: ["level": 2])).collection("users").listDocuments()
+        }
+        #expect(listed?.code == .permissionDenied)
         // Functions and tests have admin access.
         #expect(try await tester.firestore.document("users/ada").getDocument().n?.intValue == 2)
     }

@@ -37,6 +37,8 @@ struct DocumentRequestCodingTests {
             .collections(below: nil), .collections(below: path), .claim(key: "é", .transactional),
             .claim(key: "", .once), .settle([1]), .settle(nil),
             .descendants(Descendants(parent: path, collectionID: "é", after: path, limit: 7)),
+            .list(DocumentListing(try CollectionPath("a/b/é"), token: "é", limit: 7)),
+            .list(DocumentListing(try CollectionPath("a"))),
             .users(UserRequest(.lookUp, body: [1])),
             .database(DatabaseRequest(.get, instance: "é", target: "a/b", query: [1], observation: 3)),
             .database(DatabaseRequest(.set, target: "a", value: [1, 2], ifHash: "")),
@@ -84,6 +86,22 @@ struct DocumentRequestCodingTests {
         #expect(error.code == .invalidArgument && error.message.contains("64 MiB"))
         #expect(throws: BoundedRequest.Refusal.malformed(DecodingFailure("the bytes end too early"))) {
             try BoundedRequest([])
+        }
+    }
+
+    @Test func aPageOfDocumentsHasAPossibleSize() throws {
+        let collection = try CollectionPath("a/b/c")
+        for (asked, limit) in [(Int.min, 1), (0, 1), (1, 1), (1000, 1000), (1001, 1000), (.max, 1000)] {
+            #expect(DocumentListing(collection, limit: asked).limit == limit)
+        }
+        func request(_ collection: String) -> DocumentRequest {
+            .list(DocumentListing(CollectionPath(unchecked: collection)))
+        }
+        for path in ["", "a/b", "a//c", "a/../c"] {
+            #expect(throws: DecodingFailure.self) { try DocumentRequest(decoding: request(path).encoded) }
+        }
+        for response in [DocumentResponse.listed(["a", "é"], next: "é"), .listed([], next: nil)] {
+            #expect(try DocumentResponse(decoding: response.encoded) == response)
         }
     }
 
@@ -138,6 +156,7 @@ struct DocumentRequestCodingTests {
         (.begin(.readOnly(at: nil)), .begin), (.commit([], transaction: nil, completing: nil), .write),
         (.claim(key: "k", .once), .begin), (.settle(nil), .write), (.collections(below: nil), .read),
         (.descendants(Descendants(parent: nil, limit: 1)), .read),
+        (.list(DocumentListing(CollectionPath(unchecked: "c"))), .read),
         (.batchWrite([]), .write), (.rollback(TransactionID(rawValue: 1)), .write),
     ])
     func aRequestsPurposeIsKnownFromItsBytes(request: DocumentRequest, purpose: DocumentRequest.Purpose) {

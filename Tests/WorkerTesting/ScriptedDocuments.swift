@@ -111,6 +111,15 @@ package final class ScriptedDocuments: DocumentBackend {
         }
     }
 
+    package func list(
+        _ page: DocumentListing, in context: OperationContext, completion: @escaping Completion<ListingAnswer>
+    ) {
+        wait(for: .list(page), context, completion) {
+            guard case .listed(let ids, let next) = $0 else { return nil }
+            return ListingAnswer(ids: ids, next: next)
+        }
+    }
+
     package func descendants(
         _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>
     ) {

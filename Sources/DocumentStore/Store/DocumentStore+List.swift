@@ -3,6 +3,20 @@ import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
+    /// A page's token is its last id.
+    package func list(
+        _ page: DocumentListing, in context: OperationContext, completion: @escaping Completion<ListingAnswer>
+    ) {
+        list(in: context, completion) { [parts] view in
+            let place = ListedIDs.parents(in: page.collection)
+            let listing = IDListing(place, after: page.token, in: view, parts.meter(context))
+            // One more says whether another page follows.
+            let ids = try listing.pageWithDocuments(of: page.collection, after: page.token, atMost: page.limit + 1)
+            let found = Array(ids.prefix(page.limit))
+            return ListingAnswer(ids: found, next: ids.count > found.count ? found.last : nil)
+        }
+    }
+
     /// In the order of the keys: the documents of a collection come before those below them.
     package func descendants(
         _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>

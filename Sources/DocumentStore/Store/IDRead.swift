@@ -42,7 +42,7 @@ struct IDRead: DocumentRead {
 }
 
 /// Each id is the next segment of a key.
-private struct IDListing {
+struct IDListing {
     let view: DocumentView
     let meter: QueryMeter
     let prefix: [UInt8]
@@ -69,6 +69,27 @@ private struct IDListing {
             segments = Set(segments).union(try replaced()).sorted { $0.lexicographicallyPrecedes($1) }
         }
         return segments.prefix(limit).map { DocumentKeys.text(of: $0[...]) }
+    }
+
+    /// A page of the ids of a collection's documents, with those that have documents below them.
+    ///
+    /// - Precondition: The view is of the present.
+    func pageWithDocuments(of collection: CollectionPath, after: String?, atMost limit: Int) throws -> [String] {
+        let parents = try stored(atMost: limit)
+        let documents = DocumentKeys.prefix(ofCollection: collection.string)
+        var range = KeyRange(prefix: documents)
+        if let after {
+            DocumentKeys.appendOpen(after, to: &range.lower)
+            // Nothing lies between a key and itself with a zero.
+            range.lower.append(0)
+        }
+        var segments: [[UInt8]] = []
+        try view.storage.scanKeys(.documents, range, reverse: false) { key in
+            segments.append(Array(key[documents.count...]))
+            return segments.count < limit
+        }
+        return Set(segments + parents).sorted { $0.lexicographicallyPrecedes($1) }
+            .prefix(limit).map { DocumentKeys.text(of: $0[...]) }
     }
 
     /// Those of documents that are stored as the view sees them.

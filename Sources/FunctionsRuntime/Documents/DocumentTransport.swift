@@ -92,6 +92,12 @@ extension DocumentTransport {
         return ids
     }
 
+    func list(_ page: DocumentListing) async throws(DocumentError) -> ListingAnswer {
+        let response = try await send(.list(page))
+        guard case .listed(let ids, let next) = response else { throw .unexpected(response, to: "listDocuments") }
+        return ListingAnswer(ids: ids, next: next)
+    }
+
     func descendants(_ page: Descendants) async throws(DocumentError) -> [DocumentPath] {
         let response = try await send(.descendants(page))
         guard case .descendants(let paths) = response else { throw .unexpected(response, to: "recursiveDelete") }
@@ -127,6 +133,7 @@ extension DocumentError {
             case .explained: "an explanation"
             case .partitioned: "a partition"
             case .collections(let ids): "\(ids.count) collections"
+            case .listed(let ids, _): "\(ids.count) ids"
             case .descendants(let paths): "\(paths.count) paths"
             case .written(let results): "the results of \(results.count) writes"
             case .began: "a begun transaction"

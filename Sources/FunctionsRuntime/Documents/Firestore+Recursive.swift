@@ -64,6 +64,31 @@ extension Firestore {
     }
 }
 
+extension CollectionReference {
+    /// References to the collection's documents in the order of their ids, with those of missing documents: these don't
+    /// exist, and have documents below them.
+    ///
+    /// Only names are read, page by page: of documents that are created or deleted meanwhile, any may be listed. If
+    /// missing documents don't matter, ``Queryable/getDocuments()`` reads the documents themselves.
+    ///
+    ///     for tree in try await firestore.collection("trees").listDocuments() {
+    ///         let leaves = try await tree.collection("leaves").count.getAggregation().count
+    ///     }
+    public func listDocuments() async throws(DocumentError) -> [DocumentReference] {
+        let collection = try validPath()
+        var page = DocumentListing(collection)
+        var references: [DocumentReference] = []
+        repeat {
+            let answer = try await firestore.transport.list(page)
+            for id in answer.ids {
+                references.append(DocumentReference(firestore: firestore, path: try collection.document(id)))
+            }
+            page.token = answer.next
+        } while page.token != nil
+        return references
+    }
+}
+
 extension DocumentReference {
     /// The collections below this document that contain documents at any depth. The document itself need not exist.
     public func listCollections() async throws(DocumentError) -> [CollectionReference] {

@@ -120,8 +120,8 @@ extension DocumentWork.Result {
         case .began: transactions = .began
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
         // A commit that was refused may be retried in the same transaction.
-        case .failed, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
-            .written, .claimed, .settled, .users, .usersRefused, .database:
+        case .failed, .documents, .results, .aggregated, .explained, .partitioned, .collections, .listed,
+            .descendants, .written, .claimed, .settled, .users, .usersRefused, .database:
             break
         }
         switch response {

@@ -143,8 +143,8 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
         // The function must begin another observation.
         case .database(.changes): return DocumentResponse.failed(Self.noRoom).encoded
         case .database where purpose != .read: return bytes
-        case .users, .database, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
-            .completed:
+        case .users, .database, .documents, .results, .aggregated, .explained, .partitioned, .collections, .listed,
+            .descendants, .completed:
             return again(with: bytes.count)
         // The transaction reads it again.
         case .began(let transaction, _): return DocumentResponse.began(transaction, prefetched: []).encoded

@@ -159,6 +159,9 @@ extension DocumentScript {
         let count = DocumentRequest.aggregate(
             Query(parent: below, collectionID: "alone-group", allDescendants: true), [.count(upTo: nil)], .strong)
         await ask("a count below a document", count)
+        for collection in ["alone-a", "alone-a/x/alone-group", "alone-items", "alone-nothing"] {
+            await ask("all of \(collection)", .list(DocumentListing(try CollectionPath(collection))))
+        }
     }
 
     private mutating func transactions() async throws {

@@ -87,6 +87,7 @@ extension DocumentResponse {
         case .written(let results):
             return .written(results.map { $0.map(\.timeless).mapError { DocumentError($0.code, "") } })
         case .failed(let error): return .failed(DocumentError(error.code, ""))
+        case .listed(let ids, let next): return .listed(ids, next: next.map { _ in "" })
         case .descendants(let paths): return .descendants(paths.sorted { $0.string < $1.string })
         case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused, .users, .usersRefused, .database:
             return self

@@ -23,6 +23,7 @@ struct RemoteDocumentsTests {
             try await count(host.firestore.port, times: 10, side: 8)
             try await once(host.firestore.port)
             try await split(host.firestore.port)
+            try await listed(host.firestore.port)
         }
     }
 
@@ -37,6 +38,7 @@ struct RemoteDocumentsTests {
             try await count(emulator.client.port, times: 5, side: 3)
             try await once(emulator.client.port)
             try await tree(emulator.client.port)
+            try await listed(emulator.client.port)
         } catch {
             try await emulator.stop()
             throw error
@@ -160,6 +162,32 @@ struct RemoteDocumentsTests {
         #expect(try await all(nil, "alone-tree") == below)
         #expect(try await all("alone-tree/a", nil) == Array(below[1...2]))
         #expect(try await remote.collectionIDs(below: try DocumentPath("alone-tree/none")) == ["s"])
+        await remote.shutdown()
+    }
+
+    /// A collection's documents are listed page by page, with those that are missing, and without those of others.
+    private func listed(_ port: Int) async throws {
+        let remote = try firestore(at: port)
+        let ids = ["a", "b c+d", "ü:%?#", "x", "y", "z"]
+        for id in ids {
+            let place = ["b c+d", "y"].contains(id) ? "/s/t" : ""
+            let path = try DocumentPath("alone-listed/\(id)\(place)")
+            _ = try await remote.commit([Write(path: path, operation: .set(["f": .integer(1)]))])
+        }
+        _ = try await remote.commit([Write(path: try DocumentPath("alone-listed2/a"), operation: .set([:]))])
+        let transport = RemoteTransport(documents: remote, database: Self.database, context: OperationContext(owner: 1))
+        let collection = Firestore(transport: transport).collection("alone-listed")
+        #expect(try await collection.listDocuments().map(\.documentID) == ids.sorted())
+        #expect(try await collection.document("b c+d").collection("s").listDocuments().map(\.documentID) == ["t"])
+        var page = DocumentListing(try CollectionPath("alone-listed"), limit: 2)
+        var found: [String] = []
+        repeat {
+            let answer = try await remote.list(page)
+            #expect(answer.ids.count <= 2)
+            found += answer.ids
+            page.token = answer.next
+        } while page.token != nil
+        #expect(found == ids.sorted())
         await remote.shutdown()
     }
 

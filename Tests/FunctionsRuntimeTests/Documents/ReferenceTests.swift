@@ -38,10 +38,28 @@ import Testing
             await #expect(throws: DocumentError.self) { try await item.parent.getDocuments() },
             await #expect(throws: DocumentError.self) { try await item.listCollections() },
             await #expect(throws: DocumentError.self) { try await firestore.recursiveDelete(parts) },
+            await #expect(throws: DocumentError.self) { try await parts.listDocuments() },
         ]
         for error in errors {
             #expect(error?.message == "a document's id must not contain a slash, and \"\(id)\" does")
         }
+    }
+
+    @Test func documentsAreListedPageByPage() async throws {
+        let transport = ScriptedTransport([
+            .listed(["a", "b"], next: "b"), .listed([], next: "é"), .listed(["c"], next: nil),
+        ])
+        let items = Firestore(transport: transport).collection("shops/s/items")
+        #expect(try await items.listDocuments() == ["a", "b", "c"].map { items.document($0) })
+        let collection = try CollectionPath("shops/s/items")
+        #expect(
+            transport.requests == [nil, "b", "é"].map { .list(DocumentListing(collection, token: $0, limit: 1000)) })
+    }
+
+    @Test func anAnswerOfAnotherKindToAListingIsAnError() async {
+        let items = Firestore(transport: ScriptedTransport([.collections(["a"])])).collection("items")
+        let error = await #expect(throws: DocumentError.self) { try await items.listDocuments() }
+        #expect(error?.message == "the store responded to listDocuments with 1 collections")
     }
 
     @Test func ownIDsAreTwentyLettersAndDigits() throws {

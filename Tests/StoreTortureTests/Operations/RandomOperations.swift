@@ -31,6 +31,12 @@ struct RandomOperations {
                 effects: random.once(in: 3) ? effects() : [])
         case 10: return .batchWrite(writes())
         case 13: return flag() ? .claim(key: "k", flag() ? .once : .repeatable) : .settle(flag() ? [1, 2] : nil)
+        case 11 where flag():
+            return .list(
+                DocumentListing(
+                    CollectionPath(unchecked: random.pick(["c", "d", "c/a/c"])),
+                    token: random.pick([nil, "", "a", "é", "\u{1}", "__id7__", "a/c"]),
+                    limit: .random(in: 0...5, using: &random)))
         case 11: return .collections(below: flag() ? path() : nil)
         case 12:
             return .descendants(
@@ -173,6 +179,7 @@ struct RandomOperations {
         case 6: return .committed(CommitResult(commitTime: time(), writeResults: [result]))
         case 7: return .written([.success(result), .failure(DocumentError(.aborted, "again"))])
         case 8: return .completed([1, 2, 3])
+        case 11 where flag(): return .listed(["a", "é"], next: flag() ? "é" : nil)
         case 11: return .collections(["c", "é"])
         case 13: return .claimed
         case 14: return .settled

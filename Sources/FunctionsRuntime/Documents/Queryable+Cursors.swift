@@ -95,7 +95,7 @@ extension Query {
 extension DocumentModel.Query {
     /// The order including its implicit parts: the fields of inequalities by name, then the document's name, in the
     /// direction of the last explicit order.
-    fileprivate var completeOrder: [Order] {
+    var completeOrder: [Order] {
         var orders = orderBy
         let descending = orders.last?.descending ?? false
         let unordered = Set(filter?.inequalityFields ?? []).subtracting(orders.map(\.field))

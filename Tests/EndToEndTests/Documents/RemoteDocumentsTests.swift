@@ -24,6 +24,7 @@ struct RemoteDocumentsTests {
             try await once(host.firestore.port)
             try await split(host.firestore.port)
             try await listed(host.firestore.port)
+            try await streamed(host.firestore.port)
         }
     }
 
@@ -39,6 +40,7 @@ struct RemoteDocumentsTests {
             try await once(emulator.client.port)
             try await tree(emulator.client.port)
             try await listed(emulator.client.port)
+            try await streamed(emulator.client.port)
         } catch {
             try await emulator.stop()
             throw error
@@ -188,6 +190,29 @@ struct RemoteDocumentsTests {
             page.token = answer.next
         } while page.token != nil
         #expect(found == ids.sorted())
+        await remote.shutdown()
+    }
+
+    /// A query's pages together are what it finds at once.
+    private func streamed(_ port: Int) async throws {
+        let remote = try firestore(at: port)
+        let transport = RemoteTransport(documents: remote, database: Self.database, context: OperationContext(owner: 1))
+        let firestore = Firestore(transport: transport)
+        let items = firestore.collection("alone-streamed")
+        let batch = firestore.batch()
+        for number in 0..<11 {
+            try batch.setData(["n": number % 3, "m": ["x": number % 2]], forDocument: items.document("i\(number)"))
+        }
+        try await batch.commit()
+        for query in [
+            items.query, items.order(by: "n", descending: true), items.whereField("n", isGreaterThan: 0),
+            items.order(by: "n").select(["m.x"]), items.order(by: "m.x").offset(1).limit(to: 7),
+            firestore.collectionGroup("alone-streamed"),
+        ] {
+            var found: [DocumentSnapshot] = []
+            for try await document in query.stream(pageSize: 2) { found.append(document) }
+            #expect(found == (try await query.getDocuments().documents))
+        }
         await remote.shutdown()
     }
 

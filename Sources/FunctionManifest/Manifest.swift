@@ -285,6 +285,7 @@ package enum MissedRunsManifest: Codable, Hashable, Sendable {
 package enum CORSPolicy: Codable, Equatable, Sendable {
     case off
     case any
+    /// Origins, and patterns of them: ``OriginPattern``.
     case origins([String])
 
     /// Whether a page of this origin may read the response.
@@ -292,7 +293,8 @@ package enum CORSPolicy: Codable, Equatable, Sendable {
         switch self {
         case .off: false
         case .any: true
-        case .origins(let origins): origins.contains(origin)
+        case .origins(let origins):
+            origins.contains { $0 == origin || OriginPattern($0)?.matches(origin) ?? false }
         }
     }
 }

@@ -95,7 +95,7 @@ struct CallableFixtures: FunctionBundle {
             try await Self.untilCancelled()
         }
         onCall("leavesWork") { (request: CallableRequest<NoData>) in Leftover.work.start(request.firestore) }
-        onRequest("echo", .cors(.origins("https://shop.example"))) { request in
+        onRequest("echo", .cors(.origins("https://shop.example", "https://*.shop.example"))) { request in
             if request.path == "/refuse" { throw HttpsError(.notFound, "Nothing here.", details: ["path": "refuse"]) }
             if request.path == "/break" { throw Broken(password: "sesame") }
             if request.path == "/odd" { return HTTPResponse(status: 99) }

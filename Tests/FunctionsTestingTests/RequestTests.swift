@@ -76,6 +76,8 @@ import Testing
         #expect(own.headers["Vary"] == "Origin")
         let other = try await tester.request("echo", headers: ["Origin": "https://evil.example"])
         #expect(other.headers["Access-Control-Allow-Origin"] == nil)
+        let subdomain = try await tester.request("echo", headers: ["Origin": "https://eu.shop.example"])
+        #expect(subdomain.headers["Access-Control-Allow-Origin"] == "https://eu.shop.example")
         let functions = try await tester.request("echo", target: "/own", headers: ["Origin": "https://shop.example"])
         #expect(functions.headers["Access-Control-Allow-Origin"] == "*")
         #expect(functions.headers.values(for: "Vary") == ["Accept", "Origin"])

@@ -60,6 +60,19 @@ import WorkerTesting
         }
     }
 
+    @Test func aPatternLetsSubdomainsInAndNoOthers() throws {
+        try GatewayRing.with([.callable("listed", cors: .origins(["https://*.shop.example", Self.page]))]) { ring in
+            for origin in ["https://eu.shop.example", Self.page] {
+                #expect(try preflight(ring, "listed", origin: origin)["Access-Control-Allow-Origin"] == origin)
+            }
+            for origin in [Self.shop, "https://evil-shop.example", "https://a.shop.example.evil.org"] {
+                let outside = try preflight(ring, "listed", origin: origin)
+                #expect(outside["Access-Control-Allow-Origin"] == nil)
+                #expect(outside["Vary"]?.contains("Origin") == true)
+            }
+        }
+    }
+
     @Test func anHTTPFunctionHasNoneUnlessItSaysSo() throws {
         try GatewayRing.with([.http("open", cors: .any), .http("closed")]) { ring in
             ring.processes.handler = { $0.end("x") }

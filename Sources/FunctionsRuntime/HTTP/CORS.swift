@@ -13,6 +13,10 @@ public struct CORS: Sendable, Hashable {
     /// These origins, each as a browser sends it: `https://shop.example`, `http://localhost:3000`. An empty list is the
     /// same as ``off``. With a text that browsers never send, such as one with a slash at its end, the bundle doesn't
     /// start.
+    ///
+    /// `https://*.shop.example` stands for the origins of all subdomains with one label more:
+    /// `https://eu.shop.example`, and neither `https://shop.example` nor `https://a.eu.shop.example`. Use it only if
+    /// all of them are yours: their pages may call the function and read its responses.
     public static func origins(_ origins: String...) -> CORS {
         CORS(policy: origins.isEmpty ? .off : .origins(origins))
     }
@@ -27,8 +31,13 @@ public struct CORS: Sendable, Hashable {
 extension CORSPolicy {
     /// Which of the origins browsers never send, so that its pages would be refused; nil if each can be one.
     var problem: String? {
-        guard case .origins(let origins) = self, let wrong = origins.first(where: { !Self.isOrigin($0) }) else {
-            return nil
+        guard case .origins(let origins) = self,
+            let wrong = origins.first(where: { !Self.isOrigin($0) && OriginPattern($0) == nil })
+        else { return nil }
+        if wrong.utf8.contains(UInt8(ascii: "*")) {
+            return
+                "\"\(wrong)\" isn't a pattern of origins; write one * in place of a subdomain's name, before a domain "
+                + "of your own: https://*.shop.example"
         }
         return "\"\(wrong)\" isn't an origin; write it as browsers send it, without a path and without the usual port: "
             + "https://shop.example or http://localhost:3000"

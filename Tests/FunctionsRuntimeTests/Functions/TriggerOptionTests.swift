@@ -72,7 +72,7 @@ import Testing
 
     @Test(arguments: [
         "shop.example", "https://shop.example/", "https://Shop.example", "https://shop.example:443", "http://a:80",
-        "https://*.shop.example", "https://", "",
+        "https://", "",
     ])
     func anOriginThatBrowsersDontSendIsRefused(origin: String) {
         #expect(
@@ -84,9 +84,18 @@ import Testing
         #expect(callable.problems.count == 1)
     }
 
+    @Test(arguments: ["*", "https://*", "https://*.com", "https://shop.*", "*.shop.example", "https://*.shop.example/"])
+    func aPatternThatIsNotOfSubdomainsIsRefused(origin: String) {
+        #expect(
+            problems(ofOrigin: origin) == [
+                "\"\(origin)\" isn't a pattern of origins; write one * in place of a subdomain's name, before a domain "
+                    + "of your own: https://*.shop.example"
+            ])
+    }
+
     @Test(arguments: [
         "http://localhost:3000", "http://[::1]:8080", "https://a.b-c.example:80", "capacitor://localhost", "file://",
-        "null",
+        "null", "https://*.shop.example", "http://*.localhost:3000",
     ])
     func anOriginMayHaveAPortAndAnyScheme(origin: String) {
         #expect(problems(ofOrigin: origin).isEmpty)

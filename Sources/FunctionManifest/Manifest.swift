@@ -4,7 +4,7 @@ package import DocumentModel
 package struct Manifest: Codable, Equatable, Sendable {
     /// The version of the protocol between host and workers, including manifests. A host must know all that a bundle of
     /// its version sends, so each addition increments it.
-    package static let protocolVersion = 7
+    package static let protocolVersion = 8
     /// The versions of bundles that this host serves: with each change that it isn't made for, the first becomes later.
     package static let servedVersions = 6...protocolVersion
     /// ``servedVersions`` in words.

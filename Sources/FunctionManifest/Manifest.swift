@@ -294,7 +294,11 @@ package enum CORSPolicy: Codable, Equatable, Sendable {
         case .off: false
         case .any: true
         case .origins(let origins):
-            origins.contains { $0 == origin || OriginPattern($0)?.matches(origin) ?? false }
+            origins.contains { text in
+                if text == origin { return true }
+                guard text.utf8.contains(UInt8(ascii: "*")) else { return false }
+                return OriginPattern(text)?.matches(origin) ?? false
+            }
         }
     }
 }

@@ -58,20 +58,21 @@ final class Connections: Sendable {
     private static func configuration(_ settings: NetworkSettings) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
-            // Exchanges have bounds of their own; this one ends connections that no exchange waits for any more.
-            timeout: .init(connect: .seconds(30)))
+            // Exchanges have bounds of their own. This one ends connections that no exchange waits for any more, so that those
+            // to come don't wait for them; it also bounds the wait for one of the connections that a host may have.
+            timeout: .init(connect: .seconds(10)))
         // An HTTP/2 response that is followed by RST_STREAM would end the process (async-http-client #922).
         configuration.httpVersion = .http1Only
-        // Servers close idle connections after a minute, some earlier.
-        configuration.connectionPool.idleTimeout = .seconds(30)
+        // Before servers do: a request on a connection that is just being closed is lost. Node's do after 5 s.
+        configuration.connectionPool.idleTimeout = .seconds(4)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = maxConnectionsPerHost
-        // A refused connection is an error at once.
+        // A refused connection is an error at once, if also for those that wait for one to the same host: each exchange
+        // is begun once more.
         configuration.connectionPool.retryConnectionEstablishment = false
-        if let file = settings.rootsFile {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(file)
-            configuration.tlsConfiguration = tls
-        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let file = settings.rootsFile { tls.trustRoots = .file(file) }
+        configuration.tlsConfiguration = tls
         return configuration
     }
 
@@ -84,6 +85,10 @@ final class Connections: Sendable {
             let proxy = try settings.proxy(scheme: scheme, host: url.host ?? "")
             var (client, target, headers) = (direct, url, request.fields(to: url))
             if proxy != nil, let tunnels, scheme == "https" {
+                // Without a name, the certificate would be compared with the proxy's address.
+                guard !url.hasAddress else {
+                    throw HTTPProxy.Unusable(reason: "an https address needs a name to be reached by a proxy")
+                }
                 client = tunnels
             } else if let proxy, let forwarding {
                 guard let address = url.sent(to: proxy) else { throw HTTPClientError.invalidURL }
@@ -94,7 +99,7 @@ final class Connections: Sendable {
             }
             let message = try HTTPClient.Request(
                 url: target, method: HTTPMethod(rawValue: request.verb), headers: headers,
-                body: request.body.map { .bytes($0) })
+                body: request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) })
             return { [client] in client.execute(request: message, delegate: $0) }
         } catch let error as HTTPProxy.Unusable {
             throw OutboundError(.notSent, host: host, error.reason)
@@ -125,6 +130,7 @@ extension OutboundRequest {
         for (name, value) in headers { fields.replaceOrAdd(name: name, value: value) }
         // Some services refuse requests without these.
         if !fields.contains(name: "Accept") { fields.add(name: "Accept", value: "*/*") }
+        if !fields.contains(name: "Accept-Encoding") { fields.add(name: "Accept-Encoding", value: "identity") }
         if !fields.contains(name: "User-Agent") { fields.add(name: "User-Agent", value: "functions-host") }
         // As curl does.
         if let user = url.user(percentEncoded: false), !fields.contains(name: "Authorization") {
@@ -148,6 +154,12 @@ extension URL {
         let host = self.host ?? ""
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         return port.map { "\(name):\($0)" } ?? name
+    }
+
+    /// Whether the host is an address.
+    fileprivate var hasAddress: Bool {
+        let host = (self.host ?? "").filter { $0 != "[" && $0 != "]" }
+        return (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 
     /// The same path and query at a proxy.

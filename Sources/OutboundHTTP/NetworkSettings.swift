@@ -11,6 +11,10 @@ struct NetworkSettings: Sendable {
     /// Read once, since the environment doesn't change.
     static let process = NetworkSettings(ProcessInfo.processInfo.environment)
 
+    /// This machine, and the metadata server of its cloud. A proxy has a machine and a cloud identity of its own, and would
+    /// see the tokens.
+    private static let local = ["localhost", "127.0.0.0/8", "::1", "169.254.0.0/16", "metadata.google.internal"]
+
     /// A file of trusted roots (PEM) in place of the system's.
     let rootsFile: String?
     /// By scheme.
@@ -33,7 +37,7 @@ struct NetworkSettings: Sendable {
             }
         }
         let texts = value("no_proxy", "NO_PROXY")?.text.split { $0 == "," || $0.isWhitespace } ?? []
-        exceptions = texts.map { ProxyException(String($0)) }
+        exceptions = (Self.local + texts.map(String.init)).map { ProxyException($0) }
     }
 
     /// The proxy for a scheme; nil if there is none, or an unusable one.
@@ -68,6 +72,10 @@ struct HTTPProxy: Hashable, Sendable {
         else { throw Unusable(reason: "\(variable) is not the address of a proxy") }
         guard let scheme = url.scheme?.lowercased(), scheme == "http" else {
             throw Unusable(reason: "\(variable) names a proxy of the kind \(url.scheme ?? ""); only http is supported")
+        }
+        // Of an address with another port, NIO would trap.
+        guard (1...65_535).contains(url.port ?? Self.defaultPort) else {
+            throw Unusable(reason: "\(variable) names a port that doesn't exist")
         }
         self.host = host.filter { $0 != "[" && $0 != "]" }
         port = url.port ?? Self.defaultPort

@@ -98,11 +98,11 @@ final class OpenExchange: HTTPClientResponseDelegate {
     /// The request has failed.
     ///
     /// - Parameter start: sends it once more, which it may need: a service may close an idle connection just as it is
-    ///   used.
+    ///   used, and a connection that fails takes along those that wait for one to the same host.
     func fail(_ error: any Error, _ start: Start? = nil) {
         let isRepeated = state.withLock { state in
             guard let state else { return false }
-            return error.isOfClosedConnection && state.attempts == 1 && state.exchange.isRepeatable
+            return state.attempts == 1 && state.exchange.isRepeatable && error.mayBeOver
         }
         if let start, isRepeated { return send(start) }
         complete(with: error)

@@ -47,9 +47,10 @@ package final class OutboundClient: OutboundTransport {
 extension URL {
     /// Nil if the URL isn't an HTTP URL.
     fileprivate var hostAndPort: String? {
-        guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host, !host.isEmpty else {
-            return nil
-        }
+        guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host, !host.isEmpty,
+            // Of an address with another port, NIO would trap.
+            (1...65_535).contains(port ?? 80)
+        else { return nil }
         return port.map { "\(host):\($0)" } ?? host
     }
 }

@@ -71,6 +71,18 @@ extension OutboundError {
 
 extension Error {
     /// Whether the connection was closed before the response was complete.
+    /// Whether another connection may not meet it.
+    fileprivate var isOfConnecting: Bool {
+        switch self {
+        case is NIOConnectionError, is ChannelError, is IOError, is NIOSSLError: true
+        case let error as HTTPClientError: error == .connectTimeout || error == .getConnectionFromPoolTimeout
+        default: false
+        }
+    }
+
+    /// Whether the request may succeed if it is sent once more.
+    var mayBeOver: Bool { isOfClosedConnection || isOfConnecting }
+
     var isOfClosedConnection: Bool {
         switch self {
         case let error as HTTPClientError: error == .remoteConnectionClosed

@@ -37,6 +37,7 @@ import Testing
         ("socks5://user:secret@a:1", "https_proxy names a proxy of the kind socks5; only http is supported"),
         ("https://a:1", "https_proxy names a proxy of the kind https; only http is supported"),
         ("http://", "https_proxy is not the address of a proxy"),
+        ("http://10.0.0.1:99999", "https_proxy names a port that doesn't exist"),
     ])
     func anotherKindOfProxyIsAnError(text: String, reason: String) {
         #expect(throws: HTTPProxy.Unusable(reason: reason)) { try proxy(["https_proxy": text]) }
@@ -49,10 +50,11 @@ import Testing
         (".example.com", "www.example.com", true), ("example.com.", "example.com", true),
         ("example.com", "notexample.com", false), ("www.example.com", "example.com", false),
         ("a, example.com b", "example.com", true), ("10.0.0.0/8", "10.1.2.3", true),
-        ("10.0.0.0/8", "11.1.2.3", false), ("127.0.0.1", "127.0.0.1", true), ("127.0.0.1", "127.0.0.2", false),
-        ("localhost", "127.0.0.1", false), ("::1", "::1", true), ("fd00::/8", "[fd12::1]", true),
+        ("10.0.0.0/8", "11.1.2.3", false), ("10.0.0.1", "10.0.0.1", true), ("10.0.0.1", "10.0.0.2", false),
+        ("fd12::1", "fd12::1", true), ("fd00::/8", "[fd12::1]", true), ("", "127.0.0.1", true), ("", "[::1]", true),
+        ("", "localhost", true), ("", "169.254.169.254", true), ("", "metadata.google.internal", true),
         ("10.0.0.0/40", "10.0.0.1", false), ("10.0.0.0/x", "10.0.0.1", false), ("0.0.0.0/0", "10.0.0.1", true),
-        (".", "example.com", false), ("", "127.0.0.1", false),
+        (".", "example.com", false), ("", "10.0.0.1", false),
     ])
     func hostsAreExceptedAsInCurl(text: String, host: String, isDirect: Bool) throws {
         let proxy = try proxy(["all_proxy": "a:1", "no_proxy": text], "https", host)

@@ -288,7 +288,9 @@ struct OutboundClientTests {
         #expect(error.map { "\($0)" }?.contains("secret") == false)
     }
 
-    @Test(arguments: ["", "http://:x", "http:", "/keys", "file:///etc/passwd"])
+    @Test(arguments: [
+        "", "http://:x", "http:", "/keys", "file:///etc/passwd", "http://127.0.0.1:65536/", "https://[::1]:0/",
+    ])
     func addressThatIsNoHTTPURLIsRefused(address: String) async {
         let request = OutboundRequest(to: address, limits: Self.limits)
         #expect(

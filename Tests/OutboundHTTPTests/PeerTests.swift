@@ -219,6 +219,14 @@ import Testing
         #expect(outcome == .failure(OutboundError(.notSent, host: "service.invalid", reason)))
     }
 
+    /// Its certificate would be compared with the proxy's address.
+    @Test func anAddressIsNotReachedByATunnel() async {
+        let outcome = await send(
+            OutboundRequest(to: "https://10.0.0.1/", limits: Self.limits), ["https_proxy": "127.0.0.1:1"])
+        let reason = "an https address needs a name to be reached by a proxy"
+        #expect(outcome == .failure(OutboundError(.notSent, host: "10.0.0.1", reason)))
+    }
+
     @Test func anUnknownHostHasReceivedNothing() async {
         let outcome = await send(OutboundRequest(to: "http://service.invalid/", limits: Self.limits))
         guard case .failure(let error) = outcome else {

@@ -85,6 +85,7 @@ struct IDListing {
         }
         var segments: [[UInt8]] = []
         try view.storage.scanKeys(.documents, range, reverse: false) { key in
+            try meter.readEntries()
             segments.append(Array(key[documents.count...]))
             return segments.count < limit
         }

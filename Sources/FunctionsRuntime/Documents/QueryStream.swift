@@ -64,8 +64,11 @@ extension Queryable {
     ///     }
     ///
     /// Each page is as of its own time: a document that is added, deleted or moved in the query's order meanwhile may
-    /// be missing, and one that moves on may be seen twice. A limit and an offset apply to the sequence as a whole. A
-    /// query with `limit(toLast:)` is refused: reverse its order and use `limit(to:)`.
+    /// be missing, and one that moves on may be seen again, any number of times: a loop that changes the fields that the
+    /// query is ordered by, or has an inequality on, may never end. Each page is a query of its own, outside of any
+    /// transaction; without an index that has the query's order, each reads all matches (`explain(analyze: true)` names
+    /// the index). A limit and an offset apply to the sequence as a whole. A query with `limit(toLast:)` is refused:
+    /// reverse its order and use `limit(to:)`.
     ///
     /// - Parameter pageSize: The maximum number of documents of a page, at least 1. If they are too large for one
     ///   answer, pages become smaller.
@@ -89,6 +92,8 @@ private struct QueryPages {
     private var query: DocumentModel.Query
     /// How many documents the query's own limit still allows; nil if it has none.
     private var left: Int?
+    private let most: Int
+    /// Smaller than the most while documents are too large for one answer.
     private var size: Int
     /// What a document has of its fields, if pages are read with more fields than these.
     private let mask: FieldMask?
@@ -103,7 +108,8 @@ private struct QueryPages {
         }
         guard size > 0 else { throw .invalidArgument("a page of a stream has at least 1 document, not \(size)") }
         firestore = query.firestore
-        self.size = min(size, Int(Int32.max))
+        most = min(size, Int(Int32.max))
+        self.size = most
         left = model.limit
         self.query = model
         self.query.orderBy = model.completeOrder
@@ -126,6 +132,8 @@ private struct QueryPages {
                 size = (limit + 1) / 2
                 continue
             }
+            // Those behind them may be smaller.
+            if documents.count == limit { size = min(most, size &* 2) }
             left = documents.count < limit ? 0 : left.map { $0 - documents.count }
             query.offset = 0
             if let last = documents.last { query.start = try cursor(after: last) }

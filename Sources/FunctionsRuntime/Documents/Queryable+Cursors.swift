@@ -107,13 +107,25 @@ extension DocumentModel.Query {
     }
 }
 
+extension Value {
+    fileprivate var isNullOrNaN: Bool {
+        switch self {
+        case .null: true
+        case .double(let number): number.isNaN
+        default: false
+        }
+    }
+}
+
 extension DocumentModel.Query.Filter {
     var inequalityFields: [FieldPath] {
         switch self {
         case .and(let filters), .or(let filters): filters.flatMap(\.inequalityFields)
-        case .field(let field, let comparison, _):
+        case .field(let field, let comparison, let operand):
             switch comparison {
-            case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn: [field]
+            // Nothing is before or after these, and the query isn't ordered by a condition that matches nothing.
+            case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: operand.isNullOrNaN ? [] : [field]
+            case .notEqual, .notIn: [field]
             case .equal, .in, .arrayContains, .arrayContainsAny: []
             }
         case .unary(let field, .isNotNull), .unary(let field, .isNotNaN): [field]

@@ -77,7 +77,9 @@ extension Queryable {
     /// The documents as an asynchronous sequence, decoded as a `Codable` type. A document that doesn't have the type
     /// ends it with a `DecodingError`.
     ///
-    /// - Parameter pageSize: As in ``stream(pageSize:)``.
+    /// - Parameters:
+    ///   - type: What each document is decoded as.
+    ///   - pageSize: As in ``stream(pageSize:)``.
     public func stream<T: Decodable & Sendable>(
         as type: T.Type, pageSize: Int = 500
     ) -> some AsyncSequence<Document<T>, any Error> & Sendable {

@@ -94,14 +94,11 @@ struct PooledTransport: FetchTransport {
 
     /// Whether the connection was closed before the response was complete.
     private static func isClosed(_ error: any Error) -> Bool {
-        if let error = error as? HTTPClientError {
-            // A connection of HTTP/2 that is closing cancels the requests that reach it.
-            return error == .remoteConnectionClosed || error == .cancelled && !Task.isCancelled
-        }
+        if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
         return isUnsent(error) || [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
     }
 
-    /// Whether the connection of HTTP/1 was closed before anything was sent.
+    /// Whether the connection was closed before anything was sent.
     private static func isUnsent(_ error: any Error) -> Bool { error as? ChannelError == .ioOnClosedChannel }
 
     private struct ReceivedParts: AsyncSequence, Sendable {

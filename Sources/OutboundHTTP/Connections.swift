@@ -66,8 +66,8 @@ final class Connections: Sendable {
         // Before servers do: a request on a connection that is just being closed is lost. Node's do after 5 s.
         configuration.connectionPool.idleTimeout = .seconds(4)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = maxConnectionsPerHost
-        // A refused connection is an error at once, if also for those that wait for one to the same host: each exchange
-        // is begun once more.
+        // A refused connection is an error at once. It takes along those that wait for one to the same host, so each
+        // exchange is begun once more.
         configuration.connectionPool.retryConnectionEstablishment = false
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
@@ -86,7 +86,7 @@ final class Connections: Sendable {
             var (client, target, headers) = (direct, url, request.fields(to: url))
             if proxy != nil, let tunnels, scheme == "https" {
                 // Without a name, the certificate would be compared with the proxy's address.
-                guard !url.hasAddress else {
+                guard SocketAddress(host: url.host ?? "") == nil else {
                     throw HTTPProxy.Unusable(reason: "an https address needs a name to be reached by a proxy")
                 }
                 client = tunnels
@@ -154,12 +154,6 @@ extension URL {
         let host = self.host ?? ""
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         return port.map { "\(name):\($0)" } ?? name
-    }
-
-    /// Whether the host is an address.
-    fileprivate var hasAddress: Bool {
-        let host = (self.host ?? "").filter { $0 != "[" && $0 != "]" }
-        return (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 
     /// The same path and query at a proxy.

@@ -121,7 +121,8 @@ private enum ProxyException: Sendable {
 }
 
 extension SocketAddress {
-    fileprivate init?(host: String) {
+    /// Nil for a name.
+    init?(host: String) {
         let address = try? SocketAddress(ipAddress: host.filter { $0 != "[" && $0 != "]" }, port: 0)
         guard let address else { return nil }
         self = address

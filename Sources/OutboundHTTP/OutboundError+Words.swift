@@ -70,7 +70,6 @@ extension OutboundError {
 }
 
 extension Error {
-    /// Whether the connection was closed before the response was complete.
     /// Whether another connection may not meet it.
     fileprivate var isOfConnecting: Bool {
         switch self {
@@ -83,6 +82,7 @@ extension Error {
     /// Whether the request may succeed if it is sent once more.
     var mayBeOver: Bool { isOfClosedConnection || isOfConnecting }
 
+    /// Whether the connection was closed before the response was complete.
     var isOfClosedConnection: Bool {
         switch self {
         case let error as HTTPClientError: error == .remoteConnectionClosed

@@ -8,8 +8,7 @@ package struct Manifest: Codable, Equatable, Sendable {
     /// The versions of bundles that this host serves: with each change that it isn't made for, the first becomes later.
     package static let servedVersions = 6...protocolVersion
     /// ``servedVersions`` in words.
-    package static let servedWords = Set([servedVersions.lowerBound, servedVersions.upperBound]).sorted()
-        .map { "\($0)" }.joined(separator: " to ")
+    package static let servedWords = "\(servedVersions.lowerBound) to \(servedVersions.upperBound)"
 
     package var protocolVersion: Int
     package var functions: [FunctionManifest]

@@ -12,29 +12,32 @@ final class RocksDBBatch {
 
     deinit { rocksdb_writebatch_destroy(batch) }
 
-    /// Adds the ranges that are removed, and then the rows that differ. In the order of keys, each finds its place near
+    /// Adds the stored rows that are removed, and then those that differ. In the order of keys, each finds its place near
     /// the one before.
-    func add(_ rows: StorageBatch) {
-        rows.forEachRemovedRange { removeRange($0, $1) }
-        rows.forEach { table, key, value in
-            if let value {
-                put(UInt8(table.rawValue), key, value)
-            } else {
-                RocksDBKey.with(UInt8(table.rawValue), key) { key, count in
-                    rocksdb_writebatch_delete(batch, key, count)
-                }
+    ///
+    /// RocksDB could remove a range as one, for a little at each later read. But while there is such a range anywhere, it
+    /// needs the version of its scans that can pass by damage: see ``RocksDBHandle/mayHoldRanges``.
+    func add(_ rows: StorageBatch) throws {
+        try rows.forEachRemovedRange { table, range in
+            try rows.base.scanKeys(table, range, reverse: false) { key in
+                key.withUnsafeBytes { delete(table, $0) }
+                return true
             }
+        }
+        rows.forEach { table, key, value in
+            if let value { put(UInt8(table.rawValue), key, value) } else { delete(table, key) }
         }
     }
 
-    private func removeRange(_ table: StorageTable, _ range: KeyRange) {
-        let end = RocksDBKey.end(of: range, in: table)
-        RocksDBKey.with(table, range.lower) { lower, count in
-            end.withUnsafeBytes { end in
-                rocksdb_writebatch_delete_range(
-                    batch, lower, count, end.assumingMemoryBound(to: CChar.self).baseAddress, end.count)
-            }
-        }
+    private func delete(_ table: StorageTable, _ key: UnsafeRawBufferPointer) {
+        RocksDBKey.with(UInt8(table.rawValue), key) { rocksdb_writebatch_delete(batch, $0, $1) }
+    }
+
+    /// The row that makes a store one of the newest version.
+    static func ofVersion() throws(StorageError) -> RocksDBBatch {
+        let batch = try RocksDBBatch()
+        batch.put(own: RocksDBReader.versionKey, [RocksDBEngine.version])
+        return batch
     }
 
     func put(own key: [UInt8], _ value: [UInt8]) {

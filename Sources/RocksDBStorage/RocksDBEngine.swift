@@ -6,11 +6,8 @@ package import StorageEngine
 ///
 /// Each commit is one record of the log, which is synced. The process owns the directory while the engine is open.
 package final class RocksDBEngine: StorageEngine {
-    /// The version of what our rows mean to the engine. A store with a higher one is refused.
-    static let version: UInt8 = 1
-    /// The number of rows from which on a range is removed as one. For any read, RocksDB looks at all such ranges that
-    /// are still in memory, and sorts them again after each new one.
-    static let minRemovedRows = 1000
+    /// The version of what is in a store. One with a higher version is refused. Before 2, ranges were removed as such.
+    static let version: UInt8 = 2
 
     let directory: String
     /// Admits one writer at a time.
@@ -43,11 +40,32 @@ package final class RocksDBEngine: StorageEngine {
             // Left behind by a process that was killed; the second is RocksDB's, before it is complete.
             for suffix in ["", ".tmp"] { StoreFile.removeAll(checkpoint + suffix) }
             try RocksDBFiles.keepPrivate(directory)
-            try handle.reading { try RocksDBReader($0, of: handle, snapshot: nil).checkVersion(as: role) }
+            try readVersion(as: role)
         } catch {
             handle.close()
             throw error
         }
+    }
+
+    /// Reads the store's version, and brings it up to date once nothing is left of what makes the difference.
+    private func readVersion(as role: RocksDBFiles.Role) throws {
+        let version = try handle.reading { try RocksDBReader($0, of: handle, snapshot: nil).version(as: role) }
+        guard version < Self.version else { return handle.mayHoldRanges = false }
+        try handle.writing { pointer, refusal in
+            guard refusal == nil, Self.holdsNoRanges(pointer) else { return }
+            // If it can't be written, the next start does it.
+            guard (try? commit(RocksDBBatch.ofVersion(), to: pointer)) != nil else { return }
+            handle.mayHoldRanges = false
+        }
+    }
+
+    /// - Parameter database: has just been opened for commits, so that all its rows are in tables.
+    private static func holdsNoRanges(_ database: OpaquePointer) -> Bool {
+        guard let properties = rocksdb_property_value(database, "rocksdb.aggregated-table-properties") else {
+            return false
+        }
+        defer { rocksdb_free(properties) }
+        return String(cString: properties).contains("# range deletions=0;")
     }
 
     package func makeReadSession() throws -> any ReadSession { RocksDBReadSession(handle) }
@@ -57,7 +75,7 @@ package final class RocksDBEngine: StorageEngine {
         defer { oneWriter.unlock() }
         return try handle.writing { pointer, refusal in
             let base = RocksDBReader(pointer, of: handle, snapshot: nil)
-            let rows = rows ?? StorageBatch(over: base, rangeCost: .perRange(minRows: Self.minRemovedRows))
+            let rows = rows ?? StorageBatch(over: base)
             rows.base = base
             self.rows = rows
             defer { rows.removeAll() }
@@ -65,19 +83,23 @@ package final class RocksDBEngine: StorageEngine {
             if rows.isEmpty { return result }
             if let refusal { throw refusal }
             let batch = try RocksDBBatch()
-            batch.add(rows)
+            try batch.add(rows)
             // Both would be held until the batch is durable.
             rows.removeAll()
-            let lastRow = rocksdb_get_latest_sequence_number(pointer)
-            do throws(StorageError) {
-                try batch.commit(to: pointer, directory: directory)
-            } catch {
-                // RocksDB reports here what it has found while it merged tables, too.
-                let named = handle.largeValues.naming(error)
-                handle.stop(after: lastRow, because: named)
-                throw named
-            }
+            try commit(batch, to: pointer)
             return result
+        }
+    }
+
+    private func commit(_ batch: RocksDBBatch, to database: OpaquePointer) throws(StorageError) {
+        let lastRow = rocksdb_get_latest_sequence_number(database)
+        do throws(StorageError) {
+            try batch.commit(to: database, directory: directory)
+        } catch {
+            // RocksDB reports here what it has found while it merged tables, too.
+            let named = handle.largeValues.naming(error)
+            handle.stop(after: lastRow, because: named)
+            throw named
         }
     }
 
@@ -97,11 +119,7 @@ package final class RocksDBEngine: StorageEngine {
         guard mkdir(draft, 0o700) == 0 else { throw StoreFile.refusal("\(draft) can't be written") }
         let handle = try RocksDBHandle(creating: draft)
         defer { handle.close() }
-        try handle.writing { pointer, _ in
-            let batch = try RocksDBBatch()
-            batch.put(own: RocksDBReader.versionKey, [version])
-            try batch.commit(to: pointer, directory: draft)
-        }
+        try handle.writing { pointer, _ in try RocksDBBatch.ofVersion().commit(to: pointer, directory: draft) }
     }
 }
 

@@ -23,6 +23,12 @@ final class RocksDBHandle: @unchecked Sendable {
 
     let directory: String
     let largeValues: RocksDBLargeValues
+    /// Whether ranges may have been removed as such, and not yet forgotten in a compaction. Scans must look for them then:
+    /// before 8.3.3, RocksDB doesn't tell an error in the first block of a table that such a scan upwards comes to from
+    /// the table before, and goes on without the rows of both.
+    ///
+    /// Changed only before others use the handle.
+    nonisolated(unsafe) var mayHoldRanges = true
     private let condition = NSCondition()
     // `condition` is held by all code that uses the variables below.
     /// Nil once it is closed, or while it can't be opened.

@@ -9,6 +9,7 @@ final class RocksDBReader: StorageReader {
     private let database: OpaquePointer
     private let directory: String
     private let largeValues: RocksDBLargeValues
+    private let mayHoldRanges: Bool
     private let options: OpaquePointer
     private let snapshot: OpaquePointer?
 
@@ -17,7 +18,7 @@ final class RocksDBReader: StorageReader {
     ///   - snapshot: nil for the newest state. The caller releases it.
     init(_ database: OpaquePointer, of store: RocksDBHandle, snapshot: OpaquePointer?) {
         self.database = database
-        (directory, largeValues) = (store.directory, store.largeValues)
+        (directory, largeValues, mayHoldRanges) = (store.directory, store.largeValues, store.mayHoldRanges)
         self.snapshot = snapshot
         options = Self.makeOptions(snapshot)
     }
@@ -105,6 +106,7 @@ final class RocksDBReader: StorageReader {
                 defer { rocksdb_readoptions_destroy(options) }
                 rocksdb_readoptions_set_iterate_lower_bound(options, lower, lowerCount)
                 rocksdb_readoptions_set_iterate_upper_bound(options, upper, end.count)
+                if !mayHoldRanges { rocksdb_readoptions_set_ignore_range_deletions(options, 1) }
                 guard let iterator = rocksdb_create_iterator(database, options) else { throw StorageError.noMemory }
                 defer { rocksdb_iter_destroy(iterator) }
                 if reverse { rocksdb_iter_seek_to_last(iterator) } else { rocksdb_iter_seek_to_first(iterator) }
@@ -121,7 +123,7 @@ final class RocksDBReader: StorageReader {
     static let versionKey = Array("version".utf8)
 
     /// - Throws: `StorageError` if the store isn't ours, or is newer.
-    func checkVersion(as role: RocksDBFiles.Role) throws {
+    func version(as role: RocksDBFiles.Role) throws -> UInt8 {
         let found = try Self.versionKey.withUnsafeBytes { try RocksDBKey.with(RocksDBKey.own, $0) { try get($0, $1) } }
         guard let version = found?.first else {
             throw StorageError(
@@ -133,6 +135,7 @@ final class RocksDBReader: StorageReader {
                 "\(role.name) \(directory) has version \(version), newer than \(RocksDBEngine.version), the newest that "
                     + "this program knows; use a newer program")
         }
+        return version
     }
 
     private static func key(of iterator: OpaquePointer) -> UnsafeRawBufferPointer? {

@@ -3,6 +3,9 @@ package import StorageEngine
 
 /// Prepares a backup to take a store's place: copies it beside the store and checks it there.
 package enum RocksDBRestore {
+    /// The changes that are removed from a copy at once.
+    private static let removedChanges = 10_000
+
     /// Makes a checked copy of a backup that takes the store's place when this is opened next.
     package static func prepare(
         _ backup: String, for directory: String, progress: (WorkProgress) throws -> Void
@@ -44,9 +47,11 @@ package enum RocksDBRestore {
         try engine.findDamage { finding in
             throw StorageError(.damaged, "the backup \(backup) is damaged: \(finding); use another one")
         }
-        try engine.write { writer in
-            _ = try writer.removeRange(.changes, .all, atMost: .max)
-            try writer.put(.meta, RestoredMark.key, [1])
+        var next: [UInt8]? = []
+        while let lower = next {
+            let rest = KeyRange(lower: lower, upper: nil)
+            next = try engine.write { try $0.removeRange(.changes, rest, atMost: removedChanges) }
         }
+        try engine.write { try $0.put(.meta, RestoredMark.key, [1]) }
     }
 }

@@ -3,24 +3,11 @@
 /// They are kept in memory until the engine stores them, in the order of their keys: of a row that is changed many times
 /// only the last state is stored, and rows that are neighbours are stored together.
 package final class StorageBatch: StorageWriter {
-    /// What removing a range of stored rows costs an engine.
-    package enum RangeCost: Hashable, Sendable {
-        /// As much as removing its rows.
-        case perRow
-        /// The same for any number of rows, and a little for each later read. Ranges with fewer rows are removed row by
-        /// row.
-        case perRange(minRows: Int)
-    }
-
     /// What was stored before. It doesn't change before the batch is stored.
     package var base: any StorageReader
-    private let rangeCost: RangeCost
     private var changes = Changes()
 
-    package init(over base: any StorageReader, rangeCost: RangeCost = .perRow) {
-        self.base = base
-        self.rangeCost = rangeCost
-    }
+    package init(over base: any StorageReader) { self.base = base }
 
     package var isEmpty: Bool { changes.tables.allSatisfy(\.isEmpty) && changes.removed.allSatisfy(\.isEmpty) }
 
@@ -68,19 +55,10 @@ package final class StorageBatch: StorageWriter {
         key.withUnsafeBytes { changes.set(table, $0, nil) }
     }
 
-    package func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
-        switch rangeCost {
-        case .perRow:
-            let end = try key(table, range, after: limit)
-            changes.remove(table, KeyRange(lower: range.lower, upper: end ?? range.upper))
-            return end == nil
-        case .perRange(let minRows):
-            guard try key(table, range, after: minRows - 1) != nil else {
-                return try deleteRows(table, range, atMost: limit)
-            }
-            changes.remove(table, range)
-            return true
-        }
+    package func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> [UInt8]? {
+        let next = try key(table, range, after: limit)
+        changes.remove(table, KeyRange(lower: range.lower, upper: next ?? range.upper))
+        return next
     }
 
     // MARK: Reading

@@ -284,7 +284,7 @@ private final class UnreadableGarbage: StorageEngine {
 
         func delete(_ table: StorageTable, _ key: [UInt8]) throws { try writer.delete(table, key) }
 
-        func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
+        func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> [UInt8]? {
             try engine.check()
             return try writer.removeRange(table, range, atMost: limit)
         }

@@ -241,7 +241,7 @@ import Testing
         let engine = try RocksDBEngine(directory: store)
         try engine.fill(1, count: 3000)
         try engine.write { writer throws in
-            #expect(try writer.removeRange(.documents, KeyRange(lower: [0, 9], upper: nil), atMost: 1))
+            #expect(try writer.removeRange(.documents, KeyRange(lower: [0, 9], upper: nil), atMost: .max) == nil)
             try writer.put(.documents, [5, 5], [5])
         }
         let copy = directory.file("killed")
@@ -258,6 +258,36 @@ import Testing
         #expect(try RocksDBEngine(directory: copy).values() == [1, 5, 6])
     }
 
+    /// As older programs did it.
+    @Test func rangesThatWereRemovedAsSuchStayRemoved() throws {
+        let engine = try RocksDBEngine(directory: store)
+        try engine.fill(1, count: 3000)
+        _ = try engine.compact(.whole) { _ in }
+        try engine.handle.writing { pointer, _ in
+            let batch = try #require(rocksdb_writebatch_create())
+            defer { rocksdb_writebatch_destroy(batch) }
+            let options = try #require(rocksdb_writeoptions_create())
+            defer { rocksdb_writeoptions_destroy(options) }
+            let documents = CChar(StorageTable.documents.rawValue)
+            rocksdb_writebatch_delete_range(batch, [documents, 0, 9], 3, [documents + 1], 1)
+            let version = RocksDBReader.versionKey.map { CChar(bitPattern: $0) }
+            rocksdb_writebatch_put(batch, [CChar(bitPattern: RocksDBKey.own)] + version, version.count + 1, [1], 1)
+            try calling(store) { rocksdb_write(pointer, options, batch, $0) }
+        }
+        try engine.close()
+        func opened(mayHoldRanges: Bool, _ use: (RocksDBEngine) throws -> Void = { _ in }) throws {
+            let engine = try RocksDBEngine(directory: store)
+            #expect(engine.handle.mayHoldRanges == mayHoldRanges)
+            #expect(try engine.makeReadSession().read { try $0.count(.documents, .all) } == 9)
+            try use(engine)
+            try engine.close()
+        }
+        try opened(mayHoldRanges: true)
+        try opened(mayHoldRanges: true) { _ = try $0.compact(.whole) { _ in } }
+        // The first finds none left, the second need not look for them.
+        for _ in 0..<2 { try opened(mayHoldRanges: false) }
+    }
+
     @Test func spaceOfARemovedRangeIsReturned() throws {
         let engine = try RocksDBEngine(directory: store)
         var random = SeededGenerator(seed: 1)
@@ -268,7 +298,7 @@ import Testing
             }
         }
         _ = try engine.compact(.steps) { _ in }
-        #expect(try engine.write { try $0.removeRange(.documents, .all, atMost: 1) })
+        #expect(try engine.write { try $0.removeRange(.documents, .all, atMost: .max) } == nil)
         let result = try engine.compact(.whole) { _ in }
         #expect(result.after < result.before / 2, "\(result)")
         try engine.close()

@@ -7,6 +7,8 @@ struct IndexMaintenance {
     private struct State {
         var catalog: IndexCatalog
         var pass: IndexPass?
+        /// The first entry that is left of each index that is being dropped, as far as this process knows.
+        var positions: [UInt32: [UInt8]] = [:]
     }
 
     private var state: State
@@ -124,7 +126,9 @@ extension IndexMaintenance {
             guard hasWork else { break }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
                 let range = KeyRange(prefix: CompositeKey.prefix(index: index.id, collection: nil))
-                if try storage.removeRange(.index, range, atMost: Self.removedEntries) {
+                let rest = KeyRange(lower: state.positions[index.id] ?? range.lower, upper: range.upper)
+                state.positions[index.id] = try storage.removeRange(.index, rest, atMost: Self.removedEntries)
+                if state.positions[index.id] == nil {
                     state.catalog.dropped(index.id)
                     events.append(.dropped(index.definition))
                 }

@@ -26,6 +26,8 @@ struct BackgroundWork {
     private var held: [UInt32: StagedHold] = [:]
     /// Parts whose rows can't be read, and why. They are left, damaged ones until the store is next opened.
     private var unreadable: [Part: StorageError] = [:]
+    /// The first row that is left of garbage whose removal has begun, as far as this process knows.
+    private var positions: [TreeLayout.Extent: [UInt8]] = [:]
     /// Whether the last batch has failed.
     var isStuck = false
     /// For how many seconds it has been waiting for a batch without jobs; nil if it isn't.
@@ -88,6 +90,7 @@ struct BackgroundWork {
 
     /// Called after a rollback: the numbers of trees and indexes that were rolled back are used again.
     mutating func forgetAll(butOf catalog: RealtimeCatalog) {
+        positions = [:]
         held = held.filter { $0.key < catalog.nextTree }
         unreadable = unreadable.filter { Self.exists($0.key, in: catalog) }
     }
@@ -130,7 +133,7 @@ struct BackgroundWork {
                 return
             }
             do {
-                try Self.work(on: part, of: record, namespace, kind, storage, atMost: limit, bytes: maxBytes)
+                try work(on: part, of: record, namespace, kind, storage, atMost: limit, bytes: maxBytes)
             } catch {
                 throw PartFailure(part: part, underlying: error)
             }
@@ -168,17 +171,19 @@ struct BackgroundWork {
     }
 
     /// Reads all that it needs before it changes anything that would be wrong by itself.
-    private static func work(
+    private mutating func work(
         on part: Part, of record: NamespaceRecord, _ namespace: String, _ kind: RealtimeRows,
         _ storage: any StorageWriter, atMost limit: Int, bytes maxBytes: Int
     ) throws {
         switch part {
         case .extent(let garbage) where record.layout.garbage.contains(garbage):
-            guard try storage.removeRange(.tree, garbage.stored, atMost: limit) else { return }
+            let rest = KeyRange(lower: positions[garbage] ?? garbage.stored.lower, upper: garbage.stored.upper)
+            positions[garbage] = try storage.removeRange(.tree, rest, atMost: limit)
+            guard positions[garbage] == nil else { return }
             kind.update(namespace) { record, _ in record.layout.garbage.removeAll { $0 == garbage } }
         case .extent(let extent):
             let tree = record.layout.neighbor(of: extent)
-            let moved = try move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
+            let moved = try Self.move(extent, to: tree, atMost: limit, bytes: maxBytes, in: storage)
             kind.update(namespace) { record, _ in record.layout.assign(moved, to: tree) }
         case .index(_, let number, _):
             guard let index = record.indexes.first(where: { $0.number == number }) else { return }

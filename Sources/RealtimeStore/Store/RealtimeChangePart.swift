@@ -74,7 +74,7 @@ private final class NotingWriter: StorageWriter {
         try storage.delete(table, key)
     }
 
-    func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> Bool {
+    func removeRange(_ table: StorageTable, _ range: KeyRange, atMost limit: Int) throws -> [UInt8]? {
         hasWritten = true
         return try storage.removeRange(table, range, atMost: limit)
     }

@@ -109,7 +109,10 @@ struct ObservationStream: Sendable {
             hasProgress = true
             return nil
         } catch {
-            return error.code == .unavailable ? .again(error) : .failed(error)
+            switch error.code {
+            case .unavailable, .deadlineExceeded, .internal: return .again(error)
+            default: return .failed(error)
+            }
         }
     }
 }

@@ -167,6 +167,17 @@ import WorkerProtocol
         #expect(script.isDone)
     }
 
+    @Test(arguments: [500, 504]) func aQueryThatFailsForTheMomentIsReadAgain(status: Int) async throws {
+        let streams = ScriptedDatabase([
+            .stream([Self.put(#"{"a":1}"#)], staysOpen: true), .stream([Self.put(#"{"a":1}"#)], staysOpen: true),
+        ])
+        let script = ScriptedDatabase([.json(#"{"error":"not now"}"#, status: status), .json(#"{"b":2}"#)])
+        let databases = try RemoteDatabases.scripted(script, streams: streams)
+        let next = try await observe(databases, query: Self.rangeThatRESTHasNot)
+        #expect(try await changes(databases, next, 1) == [#"={"b":2}"#])
+        databases.release(owner: 1)
+    }
+
     /// What was read in between begins the count again.
     @Test func aQueryThatIsReadNowAndThenGoesOn() async throws {
         let streams = ScriptedDatabase(

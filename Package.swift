@@ -109,7 +109,7 @@ let package = Package(
                 "StrictJSON", "TextFormats", "DocumentModel", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .target(name: "StorageEngine", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
+        .target(name: "StorageEngine", dependencies: ["CFunctionsSystem", "Sharing"], swiftSettings: settings),
         .target(name: "CSQLiteLog"),
         .target(
             name: "SQLiteStorage",
@@ -220,7 +220,8 @@ let package = Package(
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .target(name: "MailTransfer", dependencies: ["CMailTransfer", "TextFormats"], swiftSettings: settings),
+        .target(
+            name: "MailTransfer", dependencies: ["CMailTransfer", "TextFormats", "Sharing"], swiftSettings: settings),
         .target(
             name: "IdentityProvider",
             dependencies: [
@@ -689,7 +690,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "CommitPipelineTests",
-            dependencies: ["DocumentModel", "StorageEngine", "CommitPipeline", "TestSupport", "StoreTestSupport"],
+            dependencies: [
+                "DocumentModel", "Sharing", "StorageEngine", "CommitPipeline", "TestSupport", "StoreTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentStoreTests",

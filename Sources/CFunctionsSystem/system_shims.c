@@ -3,10 +3,13 @@
 #endif
 #include "system_shims.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,7 +18,6 @@
 #include <dirent.h>
 #include <link.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,6 +25,44 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+
+typedef struct {
+    void (*body)(void *);
+    void *context;
+    /* Linux takes no longer one. */
+    char name[16];
+} started_thread;
+
+static void *run_thread(void *pointer) {
+    started_thread thread = *(started_thread *)pointer;
+    free(pointer);
+#if defined(__APPLE__)
+    pthread_setname_np(thread.name);
+#else
+    pthread_setname_np(pthread_self(), thread.name);
+#endif
+    thread.body(thread.context);
+    return NULL;
+}
+
+int functions_start_thread(const char *name, size_t stack_size, void (*body)(void *), void *context) {
+    started_thread *thread = malloc(sizeof *thread);
+    if (thread == NULL) return ENOMEM;
+    thread->body = body;
+    thread->context = context;
+    snprintf(thread->name, sizeof thread->name, "%s", name);
+    pthread_attr_t attributes;
+    int code = pthread_attr_init(&attributes);
+    if (code == 0) {
+        pthread_t id;
+        code = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        if (code == 0 && stack_size > 0) code = pthread_attr_setstacksize(&attributes, stack_size);
+        if (code == 0) code = pthread_create(&id, &attributes, run_thread, thread);
+        pthread_attr_destroy(&attributes);
+    }
+    if (code != 0) free(thread);
+    return code;
+}
 
 int functions_exchange(const char *path, const char *other) {
 #if defined(__linux__)

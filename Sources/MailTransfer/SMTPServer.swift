@@ -1,5 +1,6 @@
 import CMailTransfer
 import Foundation
+import Sharing
 import Synchronization
 package import TextFormats
 
@@ -38,6 +39,8 @@ package struct SMTPServer: Hashable, Sendable {
     package var connectTime = 10
     /// How long everything may take, in seconds. Less than the time for which a message is leased.
     package var wholeTime = 40
+    /// Of a transfer's thread, in bytes; 0 for the system's.
+    var stackSize = 0
 
     package init(
         host: String, port: Int, encryption: Encryption, login: Login? = nil, authorities: String? = nil
@@ -60,11 +63,13 @@ package struct SMTPServer: Hashable, Sendable {
         let stop = StopFlag()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let thread = Thread {
-                    continuation.resume(returning: transfer(message, from: from, to: to, until: stop))
+                do throws(SystemThread.Refused) {
+                    try SystemThread.start("mail", stackSize: stackSize) {
+                        continuation.resume(returning: transfer(message, from: from, to: to, until: stop))
+                    }
+                } catch {
+                    continuation.resume(returning: .failed(reason: error.description, mayHaveArrived: false))
                 }
-                thread.name = "mail"
-                thread.start()
             }
         } onCancel: {
             stop.isSet.store(true, ordering: .relaxed)

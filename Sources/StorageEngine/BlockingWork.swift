@@ -1,4 +1,4 @@
-import Foundation
+import Sharing
 import Synchronization
 
 /// Runs long, blocking work on a thread of its own, for callers that must not block.
@@ -68,21 +68,25 @@ package enum BlockingWork {
         }
     }
 
+    /// In bytes. Decoding nested values needs a deep stack.
+    package static let stackSize = 2 << 20
+
     /// Runs the body on a new thread, and cancels it when the calling task is cancelled.
+    ///
+    /// - Throws: `StorageError` if the system refuses the thread, or the body's error.
     package static func run<Result: Sendable>(
-        _ name: String, until cancellation: Cancellation = Cancellation(),
+        _ name: String, until cancellation: Cancellation = Cancellation(), stackSize: Int = BlockingWork.stackSize,
         _ body: @escaping @Sendable (Cancellation) throws -> Result
     ) async throws -> Result {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let thread = Thread {
-                    // Before its start, a thread on Linux doesn't keep a name.
-                    Thread.current.name = name
-                    continuation.resume(with: Swift.Result { try body(cancellation) })
+                do throws(SystemThread.Refused) {
+                    try SystemThread.start(name, stackSize: stackSize) {
+                        continuation.resume(with: Swift.Result { try body(cancellation) })
+                    }
+                } catch {
+                    continuation.resume(throwing: StorageError(.unavailable, error.description))
                 }
-                // Decoding nested values needs a deep stack.
-                thread.stackSize = 2 << 20
-                thread.start()
             }
         } onCancel: {
             cancellation.cancel()

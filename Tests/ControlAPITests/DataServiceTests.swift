@@ -238,6 +238,16 @@ struct DataServiceTests {
         pipe.abandon()
     }
 
+    /// The reader doesn't wait for what is never sent.
+    @Test(.endsHangs) func aPipeWhoseThreadTheSystemRefusesFails() async {
+        await #expect(throws: StorageError.self) {
+            try await WorkPipe<Int>.run("large", until: BlockingWork.Cancellation(), stackSize: 1 << 50) { _ in
+                Issue.record("it ran")
+            } receive: { _ in
+            }
+        }
+    }
+
     @Test(arguments: [DataRequest.check(repairing: false), .compact(whole: true)])
     func cancellationEndsSilentOperations(request: DataRequest) async throws {
         let directory = try TemporaryDirectory()

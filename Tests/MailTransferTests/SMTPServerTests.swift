@@ -39,6 +39,21 @@ import X509
         }
     }
 
+    /// As at a limit of the processes of a user or a container: the message stays, and its place in the queue is free again.
+    @Test func aMailWhoseThreadTheSystemRefusesIsRetried() async throws {
+        try await MailServer.run { server in
+            var client = Self.plain(server)
+            client.stackSize = 1 << 50
+            let outcome = try await Self.send(client)
+            guard case .failed(let reason, mayHaveArrived: false) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(reason.hasPrefix("the thread mail can't be started: "))
+            #expect(server.received.isEmpty)
+        }
+    }
+
     @Test func aLoginIsSent() async throws {
         var behaviour = MailServer.Behaviour()
         behaviour.login = "shop secret"

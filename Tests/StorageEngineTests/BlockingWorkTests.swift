@@ -46,4 +46,13 @@ struct BlockingWorkTests {
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    /// As at a limit of the processes of a user or a container. No machine has room for its stack.
+    @Test(.endsHangs) func workWhoseThreadTheSystemRefusesFails() async {
+        await #expect {
+            try await BlockingWork.run("large", stackSize: 1 << 50) { _ in Issue.record("it ran") }
+        } throws: {
+            ($0 as? StorageError)?.kind == .unavailable
+        }
+    }
 }

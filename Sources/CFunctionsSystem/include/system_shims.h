@@ -75,6 +75,10 @@ int functions_exchange(const char *path, const char *other);
 /* Whether this process ignores a signal, as it does if it was started to: by nohup, for example. */
 int functions_ignores_signal(int number);
 
+/* Starts a thread that runs a function and is never joined. Its name may be cut; a stack size of 0 is the system's. Returns 0 or
+   an error number: then the function is never run. */
+int functions_start_thread(const char *name, size_t stack_size, void (*body)(void *), void *context);
+
 /* Kills this process, and with it the process group that it leads. Async-signal-safe. */
 void functions_kill_own_group(void);
 

@@ -1,6 +1,14 @@
 import CFunctionsSystem
-import Foundation
+package import Sharing
 import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// Groups of threads by name.
 package struct ThreadGroups: Sendable {
@@ -8,29 +16,31 @@ package struct ThreadGroups: Sendable {
 
     package init() {}
 
-    /// - Parameter isBackground: whether the thread gets less of the processors where others want them too.
-    package mutating func start(_ name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - isBackground: whether the thread gets less of the processors where others want them too.
+    ///   - stackSize: in bytes. Decoding handles values that nest up to 64 deep.
+    /// - Throws: if the system refuses the thread.
+    package mutating func start(
+        _ name: String, isBackground: Bool = false, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
+    ) throws(SystemThread.Refused) {
         let latch = latches[name] ?? Latch()
         latches[name] = latch
         latch.enter()
         let work = Work(body)
-        let thread = Thread {
-            // Before its start, a thread on Linux doesn't keep a name.
-            Thread.current.name = name
-            if isBackground {
-                functions_begin_long_work()
-                Self.yieldToOthers()
+        do throws(SystemThread.Refused) {
+            try SystemThread.start(name, stackSize: stackSize) {
+                if isBackground {
+                    functions_begin_long_work()
+                    Self.yieldToOthers()
+                }
+                // Releases what the body holds, such as a connection, before the thread counts as ended.
+                work.take()?()
+                latch.leave()
             }
-            // Releases what the body holds, such as a connection, before the thread counts as ended.
-            work.take()?()
+        } catch {
             latch.leave()
+            throw error
         }
-        #if !os(Linux)
-            if isBackground { thread.qualityOfService = .utility }
-        #endif
-        // Decoding handles values that nest up to 64 deep.
-        thread.stackSize = 2 << 20
-        thread.start()
     }
 
     /// On Linux each thread has a priority of its own, which threads that it starts inherit: see ``CompletionThread``.
@@ -38,6 +48,8 @@ package struct ThreadGroups: Sendable {
         #if os(Linux)
             // PRIO_PROCESS, whose type differs between C libraries, for this thread.
             _ = setpriority(0, 0, 10)
+        #else
+            _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
         #endif
     }
 
@@ -45,7 +57,7 @@ package struct ThreadGroups: Sendable {
     package func end(of name: String) -> Latch { latches[name] ?? Latch() }
 }
 
-/// A thread's body, held until the thread has begun: a `Thread` holds its closure for longer than it runs.
+/// A thread's body, held until the thread has begun: the thread holds its closure for longer than that runs.
 private final class Work: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 

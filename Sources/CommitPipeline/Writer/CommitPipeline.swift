@@ -70,7 +70,7 @@ package final class CommitPipeline: Sendable {
 
     /// Starts the threads. Jobs that were submitted before the start wait for it.
     ///
-    /// - Throws: `StorageError` if a reader can't be opened.
+    /// - Throws: `StorageError` if a reader can't be opened; `SystemThread.Refused` if the system refuses a thread.
     package func start() throws {
         let kinds = kinds.withLock { kinds in
             kinds.isStarted = true
@@ -81,17 +81,17 @@ package final class CommitPipeline: Sendable {
         }
         let writer = try makeWriter()
         for kind in kinds { try kind.start() }
-        threads.withLock { threads in
-            for reader in readers { threads.start("store.reader") { reader.run() } }
-            threads.start("store.completions") { [completions] in completions.run() }
+        try threads.withLock { threads in
+            for reader in readers { try threads.start("store.reader") { reader.run() } }
+            try threads.start("store.completions") { [completions] in completions.run() }
             for queue in reads.byCaller {
                 for _ in 0..<queue.threads {
                     let reader = CallerReader(queue, engine, completions)
                     // Long reads yield the processors to short ones.
-                    threads.start("store.reader", isBackground: true) { reader.run() }
+                    try threads.start("store.reader", isBackground: true) { reader.run() }
                 }
             }
-            threads.start("store.writer") { writer.run() }
+            try threads.start("store.writer") { writer.run() }
         }
     }
 

@@ -79,18 +79,22 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
     /// - Parameter cancellation: also cancelled if the calling task is.
     /// - Throws: any error of the body or of `receive`; the body has ended then.
     static func run<Result: Sendable>(
-        _ name: String, until cancellation: BlockingWork.Cancellation,
+        _ name: String, until cancellation: BlockingWork.Cancellation, stackSize: Int = BlockingWork.stackSize,
         _ body: @escaping @Sendable ((Element) throws -> Void) throws -> Result,
         receive: (Element) async throws -> Void
     ) async throws -> Result {
         let pipe = WorkPipe()
-        async let result = BlockingWork.run(name, until: cancellation) { cancellation in
+        let work = { @Sendable () async throws -> Result in
+            // Also if the system refuses the thread.
             defer { pipe.finish() }
-            return try body { element in
-                try cancellation.check()
-                try pipe.send(element)
+            return try await BlockingWork.run(name, until: cancellation, stackSize: stackSize) { cancellation in
+                try body { element in
+                    try cancellation.check()
+                    try pipe.send(element)
+                }
             }
         }
+        async let result = work()
         do {
             while let element = await pipe.next() { try await receive(element) }
         } catch {

@@ -134,7 +134,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     func start() throws {
         let thread = ListenerThread(parts, SnapshotSession(try parts.engine.makeReadSession()))
-        threads.withLock { $0.start("documents.listeners") { thread.run() } }
+        try threads.withLock { try $0.start("documents.listeners") { thread.run() } }
     }
 
     func shutDown() async {

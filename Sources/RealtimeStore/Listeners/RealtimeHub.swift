@@ -72,13 +72,13 @@ final class RealtimeHub: Sendable {
             limit: configuration.maxWindowEntries, callerLimit: configuration.maxCallerWindowEntries)
     }
 
-    /// - Throws: `StorageError` if no reader can be opened.
+    /// - Throws: `StorageError` if no reader can be opened; `SystemThread.Refused` if the system refuses the thread.
     func start() throws {
         let session = SnapshotSession(try pipeline.engine.makeReadSession())
         let thread = HubThread(
             self, session, catalogs, limits: windowLimits, maxReloadedBytes: maxReloadedBytes, windows: windows,
             position: pipeline.openedVersion, elapsed: pipeline.elapsed)
-        threads.withLock { $0.start(Self.threadName) { thread.run() } }
+        try threads.withLock { try $0.start(Self.threadName) { thread.run() } }
     }
 
     func shutDown() async {

@@ -124,6 +124,70 @@ package enum FileBytes {
         }
     }
 
+    /// Copies a regular file with its permissions, without waiting until the copy is on the disk. Foundation's copy of a file
+    /// that becomes shorter meanwhile, as one that is built or copied again, never ends.
+    ///
+    /// - Throws: also if the file is changed meanwhile: half of what it was and half of what it becomes may be neither. What
+    ///   was copied until then stays.
+    package static func copy(_ path: String, to target: String) throws(DataDirectoryError) {
+        // A pipe isn't waited for.
+        let source = open(path, O_RDONLY | O_NONBLOCK)
+        guard source >= 0 else { throw .refused(by: errno, "\(path) can't be read") }
+        defer { close(source) }
+        let before = try status(of: source, path)
+        guard before.st_mode & S_IFMT == S_IFREG else { throw DataDirectoryError("\(path) isn't a regular file") }
+        let copy = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        guard copy >= 0 else { throw .refused(by: errno, "\(target) can't be created") }
+        defer { close(copy) }
+        guard fchmod(copy, before.st_mode & 0o777) == 0 else {
+            throw .refused(by: errno, "the permissions of \(target) can't be set")
+        }
+        try copyBytes(of: source, path, count: Int(before.st_size), to: copy, target)
+        guard isUnchanged(try status(of: source, path), since: before) else {
+            throw DataDirectoryError("\(path) was changed while it was copied; once it is complete, it can be")
+        }
+    }
+
+    /// Ends early if there are fewer bytes.
+    private static func copyBytes(
+        of source: Int32, _ path: String, count total: Int, to copy: Int32, _ target: String
+    ) throws(DataDirectoryError) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        var copied = 0
+        while copied < total {
+            let count = pread(source, &buffer, min(buffer.count, total - copied), off_t(copied))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .refused(by: errno, "\(path) can't be read") }
+            guard count > 0 else { return }
+            var written = 0
+            while written < count {
+                let more = buffer.withUnsafeBytes { bytes in
+                    pwrite(
+                        copy, bytes.baseAddress.map { $0 + written }, count - written, off_t(copied + written))
+                }
+                if more < 0, errno == EINTR { continue }
+                guard more >= 0 else { throw .refused(by: errno, "\(target) can't be written") }
+                written += more
+            }
+            copied += count
+        }
+    }
+
+    private static func status(of descriptor: Int32, _ path: String) throws(DataDirectoryError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .refused(by: errno, "\(path) can't be examined") }
+        return status
+    }
+
+    private static func isUnchanged(_ now: stat, since earlier: stat) -> Bool {
+        #if canImport(Darwin)
+            let (time, before) = (now.st_mtimespec, earlier.st_mtimespec)
+        #else
+            let (time, before) = (now.st_mtim, earlier.st_mtim)
+        #endif
+        return now.st_size == earlier.st_size && time.tv_sec == before.tv_sec && time.tv_nsec == before.tv_nsec
+    }
+
     private static func sync(_ directory: String) throws(DataDirectoryError) {
         let parent = open(directory, O_RDONLY | O_DIRECTORY)
         guard parent >= 0 else { throw .refused(by: errno, "\(directory) can't be opened") }

@@ -20,7 +20,7 @@ package struct LocalCopies: Sendable {
                 try? FileManager.default.removeItem(atPath: place)
                 try FileBytes.makeDirectory(place)
                 let program = (source as NSString).resolvingSymlinksInPath
-                try FileManager.default.copyItem(atPath: program, toPath: target)
+                try FileBytes.copy(program, to: target)
                 try FileBytes.giveAll(place, toOwnerOf: parent)
             }
         } catch {

@@ -188,7 +188,7 @@ package struct ReleaseStore: Sendable {
             (record.checksum, record.size) = try await Self.runBlocking {
                 // The file is copied and not a link to it, whose target others could change.
                 let executable = (executable as NSString).resolvingSymlinksInPath
-                try files.copyItem(atPath: executable, toPath: copy)
+                try FileBytes.copy(executable, to: copy)
                 try copyResources(beside: executable, to: draft)
                 try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
                 let size = try files.attributesOfItem(atPath: copy)[.size] as? Int
@@ -196,6 +196,8 @@ package struct ReleaseStore: Sendable {
             }
         } catch let error as CocoaError {
             throw ReleaseError("\(executable) can't be copied with its resources: \(error.reason)")
+        } catch let error as DataDirectoryError {
+            throw ReleaseError("\(executable) can't be copied with its resources: \(error)")
         }
         guard expected.isEmpty || record.checksum == expected else {
             // Kept, it would have the id, and the right one would be refused.
@@ -270,9 +272,11 @@ package struct ReleaseStore: Sendable {
     /// directories belong to this process's user: only root may give them to the one who has built the originals, who
     /// could change what is served then.
     private func copyAll(_ path: String, to target: String) throws {
-        let type = try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-        guard type == .typeDirectory else { return try files.copyItem(atPath: path, toPath: target) }
-        try files.createDirectory(atPath: target, withIntermediateDirectories: false)
+        switch try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType {
+        case .typeDirectory: try files.createDirectory(atPath: target, withIntermediateDirectories: false)
+        case .typeSymbolicLink: return try files.copyItem(atPath: path, toPath: target)
+        default: return try FileBytes.copy(path, to: target)
+        }
         for name in try files.contentsOfDirectory(atPath: path) {
             try copyAll(path + "/" + name, to: target + "/" + name)
         }

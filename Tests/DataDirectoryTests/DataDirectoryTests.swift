@@ -223,4 +223,34 @@ struct DataDirectoryTests {
         directory.close()
         #expect(!FileManager.default.fileExists(atPath: directory.path))
     }
+
+    @Test func aCopyHasTheBytesAndPermissionsOfTheFile() throws {
+        let temporary = try TemporaryDirectory()
+        let bytes = Data((0..<700_000).map { UInt8(truncatingIfNeeded: $0 / 3) })
+        let file = temporary.file("program")
+        try bytes.write(to: URL(fileURLWithPath: file))
+        #expect(chmod(file, 0o751) == 0)
+        try FileBytes.copy(file, to: temporary.file("copy"))
+        #expect(FileManager.default.contents(atPath: temporary.file("copy")) == bytes)
+        #expect(try permissions(temporary.file("copy")) == 0o751)
+        // Neither replaces a file nor waits for a pipe.
+        #expect(throws: DataDirectoryError.self) { try FileBytes.copy(file, to: temporary.file("copy")) }
+        #expect(mkfifo(temporary.file("pipe"), 0o600) == 0)
+        #expect(throws: DataDirectoryError.self) {
+            try FileBytes.copy(temporary.file("pipe"), to: temporary.file("other"))
+        }
+    }
+
+    /// The kernel's file says that it has 4096 bytes, and ends before, as a file does that becomes shorter while it is copied.
+    @Test(.endsHangs, .enabled(if: access(DataDirectoryTests.shortFile, R_OK) == 0, "skipped: the system has no such file"))
+    func theCopyOfAFileThatBecomesShorterEnds() throws {
+        let temporary = try TemporaryDirectory()
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: Self.shortFile)[.size] as? Int)
+        let text = try String(contentsOfFile: Self.shortFile, encoding: .utf8)
+        try #require(size > text.utf8.count)
+        try FileBytes.copy(Self.shortFile, to: temporary.file("copy"))
+        #expect(try String(contentsOfFile: temporary.file("copy"), encoding: .utf8) == text)
+    }
+
+    private static let shortFile = "/sys/devices/system/cpu/online"
 }

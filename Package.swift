@@ -516,7 +516,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "CommitPipeline",
                 "DocumentStore",
                 "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
-                "IdentityProvider", "ControlProtocol",
+                "IdentityProvider", "Workers", "ControlProtocol",
                 "HostConfiguration",
                 "Deployments",
                 "ControlAPI", "FunctionsHost",

@@ -17,10 +17,12 @@ package struct ProcessSpawn {
     package var standardError: Int32
     /// They become descriptors 3, 4, … of the new process.
     package var links: [Int32]
+    /// Whether the process leads a group of its own. Else it is in this process's, which a terminal's signals reach.
+    package var hasOwnGroup: Bool
 
     package init(
         executable: String, arguments: [String], environment: [String: String], standardOutput: Int32,
-        standardError: Int32, links: [Int32]
+        standardError: Int32, links: [Int32], hasOwnGroup: Bool = true
     ) {
         self.executable = executable
         self.arguments = arguments
@@ -28,6 +30,7 @@ package struct ProcessSpawn {
         self.standardOutput = standardOutput
         self.standardError = standardError
         self.links = links
+        self.hasOwnGroup = hasOwnGroup
     }
 
     package struct Failure: Error, CustomStringConvertible {
@@ -37,7 +40,7 @@ package struct ProcessSpawn {
         package var description: String { "\(executable) can't be started: \(String(cString: strerror(code)))" }
     }
 
-    /// - Returns: the process id, which is also that of its process group.
+    /// - Returns: the process id, which is also that of its process group if it has its own.
     package func start() throws(Failure) -> pid_t {
         #if os(Linux)
             var actions = posix_spawn_file_actions_t()
@@ -62,7 +65,8 @@ package struct ProcessSpawn {
         for offset in sources.indices {
             posix_spawn_file_actions_adddup2(&actions, base + Int32(offset), Int32(offset) + 1)
         }
-        var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        if hasOwnGroup { flags |= Int32(POSIX_SPAWN_SETPGROUP) }
         #if os(Linux)
             _ = functions_spawn_close_from(&actions, 3 + Int32(links.count))
         #else

@@ -235,7 +235,13 @@ struct BundleWatch: Sendable {
         report("\(names): building \(build.products.joined(separator: ", "))")
         let start = ContinuousClock.now
         do {
-            try await Self.onThread { try build.run() }
+            let interruption = BuildInterruption()
+            try await withTaskCancellationHandler {
+                try await Self.onThread { try build.run(until: interruption) }
+            } onCancel: {
+                // It would go on after the host, and hold up the next one's.
+                interruption.interrupt()
+            }
             report("\(names): built in \(Self.seconds(since: start))")
             return true
         } catch {

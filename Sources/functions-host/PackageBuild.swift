@@ -1,4 +1,5 @@
 import Foundation
+import Workers
 
 /// Builds a package's products with the package manager.
 struct PackageBuild: Sendable {
@@ -15,12 +16,13 @@ struct PackageBuild: Sendable {
     /// Builds the products, all at once. The package manager's output goes to standard error.
     ///
     /// - Throws: ``BuildError``.
-    func run() throws {
+    func run(until interruption: BuildInterruption = BuildInterruption()) throws {
         // The package manager builds one product or everything.
         let (status, _) = try Self.swift(
             arguments + (configuration == "release" ? Self.staticLibraries : [])
-                + (products.count == 1 ? ["--product", products[0]] : []), capturesOutput: false)
-        guard status == 0 else {
+                + (products.count == 1 ? ["--product", products[0]] : []), capturesOutput: false, until: interruption)
+        guard status == .exited(0) else {
+            guard status != .signalled(SIGINT) else { throw BuildError("the build was interrupted") }
             let names = products.joined(separator: ", ")
             throw BuildError(
                 "the product\(products.count == 1 ? "" : "s") \(names) can't be built, see the errors above; "
@@ -84,31 +86,41 @@ struct PackageBuild: Sendable {
         }
         let (status, text) = try swift(
             ["package", "--package-path", package, "describe", "--type", "json"], capturesOutput: true)
-        guard status == 0, let start = text.firstIndex(of: "{") else {
+        guard status == .exited(0), let start = text.firstIndex(of: "{") else {
             throw BuildError("\(package) isn't a Swift package, or its Package.swift is invalid")
         }
         let description = try JSONDecoder().decode(Description.self, from: Data(text[start...].utf8))
         return description.products.filter(\.type.isExecutable).map(\.name).sorted()
     }
 
-    private static func swift(_ arguments: [String], capturesOutput: Bool) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["swift"] + arguments
-        process.standardInput = FileHandle.nullDevice
-        let pipe = Pipe()
-        process.standardOutput = capturesOutput ? pipe : FileHandle.standardError
-        do {
-            try process.run()
+    /// Not with Foundation's `Process`: it can read beyond its buffers in a host with many descriptors, keeps a terminal's
+    /// signals from the package manager, and lets it start with those blocked that this thread blocks.
+    private static func swift(
+        _ arguments: [String], capturesOutput: Bool, until interruption: BuildInterruption = BuildInterruption()
+    ) throws -> (status: ProcessStatus.Outcome, output: String) {
+        var pipe: (read: Int32, write: Int32)?
+        let pid: Int32
+        do throws(ProcessSpawn.Failure) {
+            if capturesOutput { pipe = try DescriptorPair.pipe() }
+            defer { if let pipe { DescriptorPair.close(pipe.write) } }
+            pid = try interruption.start(
+                ProcessSpawn(
+                    executable: "/usr/bin/env", arguments: ["swift"] + arguments,
+                    environment: ProcessInfo.processInfo.environment, standardOutput: pipe?.write ?? STDERR_FILENO,
+                    standardError: STDERR_FILENO, links: [], hasOwnGroup: false))
         } catch {
+            if let pipe { DescriptorPair.close(pipe.read) }
             throw BuildError("swift can't be started: \(error)")
         }
-        let output = capturesOutput ? try pipe.fileHandleForReading.readToEnd() ?? Data() : Data()
-        process.waitUntilExit()
-        guard process.terminationStatus != 127 else {
+        var output = Data()
+        if let pipe {
+            output = (try? FileHandle(fileDescriptor: pipe.read, closeOnDealloc: true).readToEnd()) ?? Data()
+        }
+        let status = interruption.waitForEnd(of: pid)
+        guard status != .exited(127) else {
             throw BuildError("swift isn't on the PATH; install the toolchain, or deploy with --executable")
         }
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        return (status, String(decoding: output, as: UTF8.self))
     }
 }
 

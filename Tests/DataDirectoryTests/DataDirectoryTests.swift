@@ -242,7 +242,8 @@ struct DataDirectoryTests {
     }
 
     /// The kernel's file says that it has 4096 bytes, and ends before, as a file does that becomes shorter while it is copied.
-    @Test(.endsHangs, .enabled(if: access(DataDirectoryTests.shortFile, R_OK) == 0, "skipped: the system has no such file"))
+    @Test(
+        .endsHangs, .enabled(if: access(DataDirectoryTests.shortFile, R_OK) == 0, "skipped: there is none here"))
     func theCopyOfAFileThatBecomesShorterEnds() throws {
         let temporary = try TemporaryDirectory()
         let size = try #require(try FileManager.default.attributesOfItem(atPath: Self.shortFile)[.size] as? Int)

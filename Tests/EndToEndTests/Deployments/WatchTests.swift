@@ -172,6 +172,26 @@ import Testing
         }
     }
 
+    /// Behind a host that has ended, it would hold up the next one's.
+    @Test func aBuildThatIsUnderWayEndsWithTheHost() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try Self.makePackage("fixture\n")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        let endless = directory.path + "/tools/endless"
+        try FileManager.default.createSymbolicLink(atPath: endless, withDestinationPath: "/bin/sleep")
+        try ExecutableScript.make("exec '\(endless)' 1000000", at: directory.path + "/tools/swift")
+        try directory.write("shop\n", to: "Sources/main.swift")
+        try await Bound.wait("a build has begun") { !ProcessTable.running(endless).isEmpty }
+        let build = try #require(ProcessTable.running(endless).first)
+        // A terminal's Ctrl-C reaches both.
+        #expect(getpgid(build) == getpgid(host.process.id))
+        host.process.send(SIGTERM)
+        #expect(try await host.process.end() == 0)
+        try await Bound.wait("the build has ended") { ProcessTable.running(endless).isEmpty }
+    }
+
     /// A mistake at the start ends nothing: each edit is tried, until the host serves.
     @Test func aStartThatFailsWaitsForEdits() async throws {
         await HostSlots.take()

@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+import Workers
+
+/// Ends a run of the package manager from another thread, as when the host stops.
+final class BuildInterruption: Sendable {
+    private enum State {
+        case idle
+        case running(Int32)
+        case interrupted
+    }
+
+    private let state = Mutex(State.idle)
+
+    /// As Ctrl-C in a terminal does: the package manager ends what it has started, too. A run that begins later is ended at
+    /// once.
+    func interrupt() {
+        state.withLock { state in
+            if case .running(let pid) = state { _ = kill(pid, SIGINT) }
+            state = .interrupted
+        }
+    }
+
+    /// Starts the process of a run, one at a time.
+    func start(_ spawn: ProcessSpawn) throws(ProcessSpawn.Failure) -> Int32 {
+        let pid = try spawn.start()
+        state.withLock { state in
+            guard case .interrupted = state else {
+                state = .running(pid)
+                return
+            }
+            _ = kill(pid, SIGINT)
+        }
+        return pid
+    }
+
+    /// Blocks until the process has ended.
+    func waitForEnd(of pid: Int32) -> ProcessStatus.Outcome {
+        // First without reaping: until then no other process gets the id.
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        return state.withLock { state in
+            if case .running = state { state = .idle }
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0 {
+                // Where SIGCHLD is ignored, how it has ended isn't known.
+                guard errno == EINTR else { return .exited(1) }
+            }
+            let signal = status & 0x7F
+            return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
+        }
+    }
+}

@@ -97,6 +97,11 @@ void functions_mail_send(
     char error[CURL_ERROR_SIZE] = "";
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* Else a transfer that is stopped or out of time waits for the lookup of the server's name: 10 s and more while no name
+       server answers. The lookup's thread ends by itself. */
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+#endif
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
 #else

@@ -284,6 +284,31 @@ import Testing
         #expect(try sent(call.channel).contains("reset 0"))
     }
 
+    // MARK: Connections
+
+    /// The libraries of Go and Java measure a connection so, by default.
+    @Test func aClientMayPingWithAllThatItReceives() throws {
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        try GRPCConnection(Call.calls(of: store, MemoryBudget(total: 1 << 20))).configure(channel) { _ in }
+        var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        // SETTINGS without any, then PINGs (RFC 9113, sections 6.5 and 6.7).
+        bytes.writeBytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+        for _ in 0..<500 { bytes.writeBytes([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]) }
+        try channel.writeInbound(bytes)
+        var sent = ByteBuffer()
+        while case .byteBuffer(var part)? = try channel.readOutbound(as: IOData.self) { sent.writeBuffer(&part) }
+        var acknowledged = 0
+        while let head = sent.readBytes(length: 9) {
+            sent.moveReaderIndex(forwardBy: Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2]))
+            if head[3] == 6, head[4] == 1 { acknowledged += 1 }
+        }
+        #expect(channel.isActive)
+        #expect(acknowledged == 500)
+        _ = try? channel.finish()
+    }
+
     /// A page of another site could otherwise read and write all in development.
     @Test(arguments: [("https://example.com", "status 7"), ("http://localhost", nil)])
     func pagesOfOtherSitesAreNotTheOwner(origin: String, status: String?) throws {

@@ -26,6 +26,10 @@ package struct GRPCConnection: Sendable {
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
         connection.maximumRecentlyResetStreams = 128
         connection.maximumConnectionGlitches = 10_000
+        // Clients that measure a connection's bandwidth send a PING with what they receive, and the next once it is
+        // answered: thousands in a second. NIO allocates 8 bytes for each.
+        connection.controlFrameRateLimit.maximumCount = 1000
+        connection.controlFrameRateLimit.windowLength = .milliseconds(100)
         var streams = NIOHTTP2Handler.StreamConfiguration()
         // A client may end all of its streams at once, begin as many and end those; beyond that, it keeps the host busy with
         // calls that it doesn't wait for. NIO allocates 8 bytes for each.

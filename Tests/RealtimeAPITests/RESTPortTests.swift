@@ -180,6 +180,12 @@ import Testing
             #expect(
                 try await client.ask("GET", "/a.json?print=pretty&callback=f").body == "f({\n  \"b\" : \"\(text)\"\n});"
             )
+            // Its answer ends with the head: whatever follows would be the beginning of the next one.
+            let head = "HEAD /a.json HTTP/1.1\r\nHost: h\r\n\r\n"
+            try await client.send(head + "GET /c.json HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await client.text(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+            let next = try await client.answer()
+            #expect((next.status, next.body) == (200, "null"))
         }
     }
 

@@ -11,8 +11,12 @@ enum WebSocketPipeline {
         var limits = NIOHTTPDecoderLimitConfiguration()
         // Two tokens and some cookies fit.
         limits.maxHeaderListSize = 80 * 1024
+        var encoding = HTTPResponseEncoder.Configuration()
+        // The connection knows which answers have a body. The encoder doesn't: it would write a last chunk behind the
+        // head of an answer to HEAD, and the client would take that for the next answer.
+        encoding.automaticallySetFramingHeaders = false
         try channel.pipeline.syncOperations.addHandlers([
-            HTTPResponseEncoder(),
+            HTTPResponseEncoder(configuration: encoding),
             // What follows an upgrade is kept until there is one.
             Decoder(
                 HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),

@@ -275,9 +275,15 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
         hasSentHead = true
         var headers = headers
         CORS.add(to: &headers, head?.headers ?? [:])
-        if headers["Content-Length"].isEmpty, head?.version.minor == 0 { keepsAlive = false }
-        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
         let version = head?.version.minor == 0 ? HTTPVersion.http1_0 : .http1_1
+        if headers["Content-Length"].isEmpty {
+            if version == .http1_0 {
+                keepsAlive = false
+            } else if !isHead, status.mayHaveResponseBody {
+                headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
+            }
+        }
+        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: version, status: status, headers: headers))), promise: nil)
     }

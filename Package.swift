@@ -915,6 +915,14 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "FunctionsHostTests",
+            dependencies: [
+                "FunctionsHost", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "PortConnectionsTests",
             dependencies: [
                 "PortConnections",

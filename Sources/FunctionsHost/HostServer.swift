@@ -221,8 +221,7 @@ package final class HostServer: Sendable {
         served.begin()
         let group = ServiceGroup(
             configuration: .init(
-                services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
-                logger: libraryLogger))
+                host: services, gracefulShutdownSignals: gracefulShutdownSignals, logger: libraryLogger))
         let result: Result<Void, any Error>
         do {
             try await group.run()

@@ -88,7 +88,7 @@ import Testing
         // The callers of the C targets test their functions; the end-to-end tests cover the wiring and the command
         // line. FirestoreMessages is generated.
         let withoutOwn: Set = [
-            "CFunctionsSystem", "CPasswordHashing", "CMailTransfer", "CSQLiteLog", "FunctionsHost", "functions-host",
+            "CFunctionsSystem", "CPasswordHashing", "CMailTransfer", "CSQLiteLog", "functions-host",
             "FirestoreMessages",
         ]
         for target in graph.sources where !withoutOwn.contains(target.name) && target.kind != "systemLibrary" {

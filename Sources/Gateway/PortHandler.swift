@@ -162,6 +162,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         switch part {
         case .head(let head):
+            guard unanswered.count < WaitingParts.mostRequests else { return cutOff(context) }
             if let refusal = rules.refusal(of: head) { return refuse(refusal, of: head, context) }
             unanswered.append(
                 Request(
@@ -187,6 +188,16 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
         // Most requests are whole by now.
         if let timer, receiveBy < timer.due, case .body = part { schedule(context) }
+    }
+
+    /// Closes the connection of a client that sends too many requests ahead. Not to read doesn't bound them: at the end
+    /// of what a client sends, NIO reads all that the system has of it.
+    private func cutOff(_ context: ChannelHandlerContext) {
+        rules.refusals?.log(
+            "a connection was closed: it sent too many requests ahead", of: peer(context), level: .info,
+            now: context.eventLoop.now, ["port": "\(rules.name)"])
+        refusing = .waits(nil)
+        context.close(promise: nil)
     }
 
     /// Counts bytes of the newest request until it is answered.

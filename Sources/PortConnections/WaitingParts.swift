@@ -6,9 +6,10 @@ package import NIOHTTP1
 package struct WaitingParts {
     private var parts: Deque<HTTPServerRequestPart> = []
 
-    /// What is read at once may have thousands of small requests, which take many times their bytes. A request has
-    /// up to three parts.
-    static let most = 3 * 128
+    /// What is read at once may have thousands of small requests, which take many times their bytes.
+    package static let mostRequests = 128
+    /// A request has up to three parts.
+    static let most = 3 * mostRequests
 
     package init() {}
 

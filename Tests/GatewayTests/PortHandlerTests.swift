@@ -108,6 +108,17 @@ import Workers
         #expect(!connection.channel.isActive)
     }
 
+    /// They'd take many times their bytes in memory.
+    @Test func aClientThatSendsTooManyRequestsAheadIsCutOff() throws {
+        let connection = try Connection()
+        let request = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
+        try connection.send(String(repeating: request, count: 128))
+        #expect(connection.channel.isActive)
+        try connection.send(String(repeating: request, count: 1000))
+        #expect(!connection.channel.isActive)
+        #expect(connection.log.all == ["a connection was closed: it sent too many requests ahead port="])
+    }
+
     @Test func anotherNameIsMisdirected() throws {
         let connection = try Connection(hosts: LocalHosts(setting: "listen.hosts"))
         try connection.send("GET /a HTTP/1.1\r\nHost: evil.test\r\n\r\n")

@@ -286,27 +286,93 @@ import Testing
 
     // MARK: Connections
 
-    /// The libraries of Go and Java measure a connection so, by default.
-    @Test func aClientMayPingWithAllThatItReceives() throws {
+    /// A connection that its client has begun.
+    private func connection() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
         try GRPCConnection(Call.calls(of: store, MemoryBudget(total: 1 << 20))).configure(channel) { _ in }
-        var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        // SETTINGS without any, then PINGs (RFC 9113, sections 6.5 and 6.7).
-        bytes.writeBytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-        for _ in 0..<500 { bytes.writeBytes([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]) }
-        try channel.writeInbound(bytes)
+        try channel.writeInbound(ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+        try channel.writeInbound(frame(4))
+        return channel
+    }
+
+    /// A frame (RFC 9113, section 6).
+    private func frame(_ type: UInt8, _ flags: UInt8 = 0, stream: UInt8 = 0, _ content: [UInt8] = []) -> ByteBuffer {
+        ByteBuffer(bytes: [0, 0, UInt8(content.count), type, flags, 0, 0, 0, stream] + content)
+    }
+
+    private func headers(_ headers: HPACKHeaders) throws -> ByteBuffer {
+        var block = ByteBuffer()
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        try encoder.encode(headers: headers, to: &block)
+        // The last of the request's headers, and all of the request.
+        return frame(1, 5, stream: 1, Array(block.readableBytesView))
+    }
+
+    private var ping: ByteBuffer { frame(6, 0, [1, 2, 3, 4, 5, 6, 7, 8]) }
+
+    /// The types of the frames that were sent since, and their flags.
+    private func sentFrames(_ channel: EmbeddedChannel) throws -> [[UInt8]] {
         var sent = ByteBuffer()
         while case .byteBuffer(var part)? = try channel.readOutbound(as: IOData.self) { sent.writeBuffer(&part) }
-        var acknowledged = 0
+        var frames: [[UInt8]] = []
         while let head = sent.readBytes(length: 9) {
             sent.moveReaderIndex(forwardBy: Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2]))
-            if head[3] == 6, head[4] == 1 { acknowledged += 1 }
+            frames.append([head[3], head[4]])
         }
+        return frames
+    }
+
+    /// The libraries of Go and Java measure a connection so, by default.
+    @Test func aClientMayPingWithAllThatItReceives() throws {
+        let channel = try connection()
+        for _ in 0..<500 { try channel.writeInbound(ping) }
         #expect(channel.isActive)
-        #expect(acknowledged == 500)
+        let answers = try sentFrames(channel).filter { $0 == [6, 1] }
+        #expect(answers.count == 500)
         _ = try? channel.finish()
+    }
+
+    /// A proxy sends requests of several clients by one connection.
+    @Test func aMalformedRequestEndsItsStreamOnly() throws {
+        let channel = try connection()
+        try channel.writeInbound(
+            headers([":method": "GET", ":scheme": "http", ":path": "/", ":authority": "h", "connection": "x"]))
+        try channel.writeInbound(ping)
+        #expect(channel.isActive)
+        let frames = try sentFrames(channel)
+        // RST_STREAM, and the PING's answer.
+        #expect(frames.suffix(2) == [[3, 0], [6, 1]])
+        _ = try? channel.finish()
+    }
+
+    /// What is sent to a client waits until it takes more, and calls may end meanwhile.
+    @Test func aCallThatEndsBeforeItsAnswerIsSentLeavesTheOthersAlone() throws {
+        let channel = try connection()
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        try channel.writeInbound(
+            headers([
+                ":method": "POST", ":scheme": "http", ":path": "/x.Y/Z", ":authority": "h",
+                "content-type": "application/grpc",
+            ]))
+        // RST_STREAM.
+        try channel.writeInbound(frame(3, 0, stream: 1, [0, 0, 0, 8]))
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+        try channel.writeInbound(ping)
+        #expect(channel.isActive)
+        #expect(try sentFrames(channel).last == [6, 1])
+        _ = try? channel.finish()
+    }
+
+    @Test func anErrorOfTheConnectionEndsIt() throws {
+        let channel = try connection()
+        // DATA of a stream that hasn't begun.
+        try channel.writeInbound(frame(0, 0, stream: 5, [1]))
+        #expect(!channel.isActive)
+        #expect(try sentFrames(channel).last == [7, 0])
     }
 
     /// A page of another site could otherwise read and write all in development.

@@ -35,6 +35,8 @@ package struct GRPCConnection: Sendable {
         // calls that it doesn't wait for. NIO allocates 8 bytes for each.
         streams.streamResetFrameRateLimit.maximumCount = max(2 * limits.callsPerConnection, 2000)
         streams.streamResetFrameRateLimit.windowLength = .seconds(2)
+        // Requests that are malformed cost as much. A proxy may send those of all its clients by one connection.
+        streams.streamErrorRateLimit.windowLength = .milliseconds(200)
         streams.targetWindowSize = limits.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024
@@ -68,7 +70,14 @@ package struct GRPCConnection: Sendable {
         private(set) var ended = NIODeadline.now()
         private var pace = ClientPace()
 
-        func wrote(_ count: Int) { pace.wrote(count) }
+        /// Whether NIO has said with GOAWAY that an error of the connection has happened.
+        private(set) var hasFailed = false
+        private var frames = WrittenFrames()
+
+        func wrote(_ bytes: ByteBuffer) {
+            pace.wrote(bytes.readableBytes)
+            if frames.wroteError(bytes) { hasFailed = true }
+        }
 
         /// Looks for streams whose clients send or take nothing.
         ///
@@ -109,7 +118,7 @@ package struct GRPCConnection: Sendable {
         }
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            activity.wrote(unwrapOutboundIn(data).readableBytes)
+            activity.wrote(unwrapOutboundIn(data))
             context.write(data, promise: promise)
         }
     }
@@ -187,6 +196,37 @@ package struct GRPCConnection: Sendable {
             context.fireUserInboundEventTriggered(event)
         }
 
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+        /// NIO reports errors of single streams here, too: a malformed request, whose stream it has reset, and a frame that
+        /// waited until the connection could be written to, while its stream ended. They leave the other streams alone.
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            guard error is any NIOHTTP2Error, !activity.hasFailed else { return context.close(promise: nil) }
+        }
+    }
+}
+
+/// Finds the frame among those of a connection by which its server says that an error has happened.
+private struct WrittenFrames {
+    private static let headerBytes = 9
+    private static let goAway: UInt8 = 7
+
+    /// Bytes of the latest frame that are still to be written.
+    private var rest = 0
+
+    /// - Parameter bytes: one or several frames, or what follows the beginning of one: NIO writes the content of DATA by
+    ///   itself.
+    /// - Returns: whether they are GOAWAY with an error (RFC 9113, section 6.8).
+    mutating func wroteError(_ bytes: ByteBuffer) -> Bool {
+        guard rest == 0 else {
+            rest = max(rest - bytes.readableBytes, 0)
+            return false
+        }
+        let start = bytes.readerIndex
+        guard bytes.readableBytes >= Self.headerBytes, let head: UInt32 = bytes.getInteger(at: start) else {
+            return false
+        }
+        rest = max(Self.headerBytes + Int(head >> 8) - bytes.readableBytes, 0)
+        guard UInt8(truncatingIfNeeded: head) == Self.goAway else { return false }
+        let code: UInt32? = bytes.getInteger(at: start + Self.headerBytes + 4)
+        return code != 0
     }
 }

@@ -47,6 +47,9 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The head of the request whose rest is still to come. It is the last of the unanswered ones, unless the server has
     /// answered it already.
     private var receiving: HTTPRequestHead?
+    /// What one read has brought of the request's body, joined: parts of a byte take hundreds each where they wait for the
+    /// server.
+    private var body: ByteBuffer?
     private var refusing = Refusing.no
     /// Whether all of the refused request was read.
     private var isRefusedWhole = false
@@ -177,17 +180,25 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 return refuse(.tooManyBodies, of: head, context)
             }
         case .body(let bytes):
-            guard let receiving, !unanswered.isEmpty else { break }
-            guard hold(bytes.readableBytes, of: receiving, context) else {
+            if let receiving, !unanswered.isEmpty, !hold(bytes.readableBytes, of: receiving, context) {
                 return refuse(.tooManyBodies, of: receiving, context)
             }
+            if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
+            // Most requests are whole by now.
+            if let timer, receiveBy < timer.due { schedule(context) }
+            return
         case .end:
+            passBody(context)
             receiving = nil
             receiveBy = .distantFuture
         }
         context.fireChannelRead(data)
-        // Most requests are whole by now.
-        if let timer, receiveBy < timer.due, case .body = part { schedule(context) }
+    }
+
+    private func passBody(_ context: ChannelHandlerContext) {
+        guard let body else { return }
+        self.body = nil
+        context.fireChannelRead(wrapInboundOut(.body(body)))
     }
 
     /// Closes the connection of a client that sends too many requests ahead. Not to read doesn't bound them: at the end
@@ -212,6 +223,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package func read(context: ChannelHandlerContext) { if !takesNoMore { context.read() } }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
+        if case .no = refusing { passBody(context) } else { body = nil }
         context.fireChannelReadComplete()
         // The server asks for more only if it wants more.
         if case .sent = refusing { read(context: context) }
@@ -224,6 +236,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let refusal = PortRefusal(
             answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers),
             by: rules)
+        body = nil
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture

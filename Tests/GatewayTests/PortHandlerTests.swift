@@ -119,6 +119,25 @@ import Workers
         #expect(connection.log.all == ["a connection was closed: it sent too many requests ahead port="])
     }
 
+    /// Likewise.
+    @Test func smallPartsOfABodyAreJoined() throws {
+        let connection = try Connection()
+        try connection.send(
+            "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + String(repeating: "1\r\nx\r\n", count: 1000))
+        try connection.send("2\r\nyz\r\n0\r\n\r\n")
+        var parts: [String] = []
+        while let part = try connection.channel.readInbound(as: HTTPServerRequestPart.self) {
+            switch part {
+            case .head: parts.append("head")
+            case .body(let bytes): parts.append(String(buffer: bytes))
+            case .end: parts.append("end")
+            }
+        }
+        #expect(parts == ["head", String(repeating: "x", count: 1000), "yz", "end"])
+        _ = try connection.channel.finish()
+    }
+
     @Test func anotherNameIsMisdirected() throws {
         let connection = try Connection(hosts: LocalHosts(setting: "listen.hosts"))
         try connection.send("GET /a HTTP/1.1\r\nHost: evil.test\r\n\r\n")

@@ -302,24 +302,33 @@ import Testing
         ByteBuffer(bytes: [0, 0, UInt8(content.count), type, flags, 0, 0, 0, stream] + content)
     }
 
-    private func headers(_ headers: HPACKHeaders) throws -> ByteBuffer {
+    /// - Parameter isWhole: whether they are all of the request.
+    private func headers(_ headers: HPACKHeaders, isWhole: Bool = true) throws -> ByteBuffer {
         var block = ByteBuffer()
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
         try encoder.encode(headers: headers, to: &block)
-        // The last of the request's headers, and all of the request.
-        return frame(1, 5, stream: 1, Array(block.readableBytesView))
+        return frame(1, isWhole ? 5 : 4, stream: 1, Array(block.readableBytesView))
     }
 
     private var ping: ByteBuffer { frame(6, 0, [1, 2, 3, 4, 5, 6, 7, 8]) }
 
-    /// The types of the frames that were sent since, and their flags.
-    private func sentFrames(_ channel: EmbeddedChannel) throws -> [[UInt8]] {
+    private struct SentFrame {
+        let type: UInt8
+        let flags: UInt8
+        let stream: UInt8
+        let content: [UInt8]
+
+        var kind: [UInt8] { [type, flags] }
+    }
+
+    private func sentFrames(_ channel: EmbeddedChannel) throws -> [SentFrame] {
         var sent = ByteBuffer()
         while case .byteBuffer(var part)? = try channel.readOutbound(as: IOData.self) { sent.writeBuffer(&part) }
-        var frames: [[UInt8]] = []
+        var frames: [SentFrame] = []
         while let head = sent.readBytes(length: 9) {
-            sent.moveReaderIndex(forwardBy: Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2]))
-            frames.append([head[3], head[4]])
+            let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+            let content = sent.readBytes(length: length) ?? []
+            frames.append(SentFrame(type: head[3], flags: head[4], stream: head[8], content: content))
         }
         return frames
     }
@@ -329,7 +338,7 @@ import Testing
         let channel = try connection()
         for _ in 0..<500 { try channel.writeInbound(ping) }
         #expect(channel.isActive)
-        let answers = try sentFrames(channel).filter { $0 == [6, 1] }
+        let answers = try sentFrames(channel).filter { $0.kind == [6, 1] }
         #expect(answers.count == 500)
         _ = try? channel.finish()
     }
@@ -343,7 +352,7 @@ import Testing
         #expect(channel.isActive)
         let frames = try sentFrames(channel)
         // RST_STREAM, and the PING's answer.
-        #expect(frames.suffix(2) == [[3, 0], [6, 1]])
+        #expect(frames.suffix(2).map(\.kind) == [[3, 0], [6, 1]])
         _ = try? channel.finish()
     }
 
@@ -363,7 +372,23 @@ import Testing
         channel.pipeline.fireChannelWritabilityChanged()
         try channel.writeInbound(ping)
         #expect(channel.isActive)
-        #expect(try sentFrames(channel).last == [6, 1])
+        #expect(try sentFrames(channel).last?.kind == [6, 1])
+        _ = try? channel.finish()
+    }
+
+    /// It has 64 KiB until its host says otherwise: large writes over a long way would take minutes.
+    @Test func aConnectionHasTheWindowOfACall() throws {
+        let channel = try connection()
+        let request: HPACKHeaders = [
+            ":method": "POST", ":scheme": "http", ":path": "/google.firestore.v1.Firestore/Commit", ":authority": "h",
+            "content-type": "application/grpc",
+        ]
+        try channel.writeInbound(headers(request, isWhole: false))
+        // The beginning of a message.
+        try channel.writeInbound(frame(0, 0, stream: 1, [0, 0, 0, 1, 0]))
+        let update = try sentFrames(channel).first { $0.type == 8 && $0.stream == 0 }
+        // From 64 KiB to 1 MiB.
+        #expect(update?.content.prefix(2) == [0, 15])
         _ = try? channel.finish()
     }
 
@@ -372,7 +397,7 @@ import Testing
         // DATA of a stream that hasn't begun.
         try channel.writeInbound(frame(0, 0, stream: 5, [1]))
         #expect(!channel.isActive)
-        #expect(try sentFrames(channel).last == [7, 0])
+        #expect(try sentFrames(channel).last?.kind == [7, 0])
     }
 
     /// A page of another site could otherwise read and write all in development.

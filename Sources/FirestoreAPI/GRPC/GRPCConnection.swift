@@ -23,6 +23,8 @@ package struct GRPCConnection: Sendable {
             HTTP2Setting(parameter: .initialWindowSize, value: limits.window),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32 * 1024),
         ]
+        // Otherwise it has 64 KiB for all its streams, however much each may send.
+        connection.targetWindowSize = limits.window
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
         connection.maximumRecentlyResetStreams = 128
         connection.maximumConnectionGlitches = 10_000

@@ -225,7 +225,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package func channelReadComplete(context: ChannelHandlerContext) {
         if case .no = refusing { passBody(context) } else { body = nil }
         context.fireChannelReadComplete()
-        // The server asks for more only if it wants more.
+        // The server asks for more only if it wants more. What a stream isn't asked for waits in it, and doesn't count.
+        if isStream { return read(context: context) }
         if case .sent = refusing { read(context: context) }
     }
 

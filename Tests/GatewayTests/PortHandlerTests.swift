@@ -81,6 +81,23 @@ import Workers
         _ = try stream.finish()
     }
 
+    /// What its client has sent is in memory anyway, and counts once it is read.
+    @Test func aStreamIsReadWhateverItsServerWants() throws {
+        let stream = EmbeddedChannel()
+        let memory = PortMemory()
+        let rules = PortRules(hosts: nil, memory: memory, refusals: RefusalLogger(LogLines().logger))
+        let reads = Reads()
+        try stream.pipeline.syncOperations.addHandlers([reads, PortHandler(rules, isStream: true)])
+        let version = HTTPVersion(major: 2, minor: 0)
+        let head = HTTPRequestHead(version: version, method: .POST, uri: "/a", headers: ["Host": "x"])
+        try stream.writeInbound(HTTPServerRequestPart.head(head))
+        #expect(reads.count == 1)
+        try stream.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 1, count: 1000)))
+        #expect(reads.count == 2)
+        #expect(memory.bodies.figures.used == 1000)
+        _ = try stream.finish()
+    }
+
     @Test(arguments: [
         "GET /a HTTP/1.1\r\n\r\n", "GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
         "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -5,6 +5,11 @@ package enum Base64 {
         encode(bytes, alphabet: standardAlphabet, isPadded: true)
     }
 
+    /// The text in the alphabet for URLs, padded, which ``Base64URL`` isn't.
+    package static func encodePaddedForURL(_ bytes: some Collection<UInt8>) -> String {
+        encode(bytes, alphabet: urlAlphabet, isPadded: true)
+    }
+
     /// The bytes of a padded text in the standard alphabet; nil for any other text.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(text.utf8, standardValues, padding: .required)

@@ -485,6 +485,7 @@ package enum ExpressionTable {
             true
         ),
         (#"hashing.sha256(b'a').toBase64().size() == 44"#, true),
+        (#"b'\xFB\xFF\xFE'.toBase64() == '-__-' && b'\xFF\xFE'.toBase64() == '__4='"#, true),
         (#"math.round(-2.5) == -2"#, true),
         (#"math.round(0.5) == 1"#, true),
         (#"timestamp.value(1577923200000) + duration.value(-1, 'ns') < timestamp.value(1577923200000)"#, true),

@@ -14,6 +14,8 @@ import TextFormats
         for (bytes, padded, url) in Self.pairs {
             #expect(Base64.encode(bytes) == padded)
             #expect(Base64URL.encode(bytes) == url)
+            let padding = String(repeating: "=", count: padded.count - url.count)
+            #expect(Base64.encodePaddedForURL(bytes) == url + padding)
             #expect(Base64.decode(padded) == bytes)
             #expect(Base64URL.decode(url.utf8) == bytes)
             for text in [padded, url] { #expect(Base64.decodeAnyAlphabet(text) == bytes) }

@@ -141,7 +141,8 @@ extension Evaluator {
         guard arguments.isEmpty else { return nil }
         return switch name {
         case "size": .int(Int64(bytes.count))
-        case "toBase64": .string(Base64.encode(bytes))
+        // The reference speaks of base64url, and the official emulator pads it.
+        case "toBase64": .string(Base64.encodePaddedForURL(bytes))
         case "toHexString": .string(hexadecimal(bytes))
         default: nil
         }

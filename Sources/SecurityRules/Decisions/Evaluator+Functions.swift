@@ -188,8 +188,12 @@ extension Evaluator {
                 ? error("its absolute value is larger than the largest integer", place) : .int(abs(integer))
         case .mathCeil: return .float(number.rounded(.up))
         case .mathFloor: return .float(number.rounded(.down))
-        // Halves are rounded up, also below 0.
-        case .mathRound: return .float((number + 0.5).rounded(.down))
+        case .mathRound:
+            if case .int = first { return first }
+            if number.isNaN { return .int(0) }
+            // Halves are rounded up, also below 0. Adding 0.5 would round twice.
+            let below = number.rounded(.down)
+            return .int(Self.clamped(number - below >= 0.5 ? below + 1 : below))
         case .mathSqrt: return .float(number.squareRoot())
         case .mathIsNaN: return .bool(number.isNaN)
         default: return .bool(number.isInfinite)

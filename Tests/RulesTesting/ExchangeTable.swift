@@ -79,6 +79,23 @@ public enum ExchangeTable {
                 .init(.get("b/1"), true), .init(.get("b/1/c/2"), true), .init(.get("c/1"), false),
             ]),
         RulesExchange(
+            "matches within a recursive wildcard of version 1", version: 1,
+            """
+            match /{x=**} { allow get: if x == path('c/1'); match /{y} { allow get; } match /b/{y} { allow get; } \
+            match /{y=**} { allow get; } }
+            """,
+            [
+                .init(.get("c/1"), true), .init(.get("b/1"), false), .init(.get("a/1/b/2"), false),
+                .init(.get("a/1/b/2/c/3"), false),
+            ]),
+        RulesExchange(
+            "matches within a recursive wildcard of version 2",
+            "match /{x=**} { match /{y} { allow get: if y == '1'; } match /b/{y} { allow get: if y == '2'; } }",
+            [
+                .init(.get("c/1"), true), .init(.get("c/2"), false), .init(.get("b/2"), true),
+                .init(.get("a/1/b/2"), true), .init(.get("a/1/b/3"), false),
+            ]),
+        RulesExchange(
             "no version is version 1", version: nil, "match /a/{x}/{y=**} { allow get; }",
             [.init(.get("a/1"), false), .init(.get("a/1/b/2"), true)]),
         RulesExchange(

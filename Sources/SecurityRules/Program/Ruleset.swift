@@ -43,7 +43,7 @@ struct MatchBlock: Sendable {
         case literal(String)
         /// `{name}` or `{name=*}`: one segment.
         case single
-        /// `{name=**}`: any number of segments; in version 1 at least one.
+        /// `{name=**}`: any number of segments; in version 1 the whole rest, at least one.
         case glob
     }
 

@@ -12,8 +12,12 @@ package protocol AccessPolicy: Sendable {
 package enum Access: Hashable, Sendable {
     case get(DocumentPath, Document?)
     case list(Query)
-    case create(Document)
-    case update(from: Document, to: Document)
+    /// `over` is the document that exists although the write requires that none does. The commit is refused then, and
+    /// the policy decides whether the client learns why.
+    case create(Document, over: Document? = nil)
+    /// `from` is nil if the document doesn't exist although the write requires it. The commit is refused then, and the
+    /// policy decides whether the client learns why.
+    case update(from: Document?, to: Document)
     case delete(DocumentPath, Document?)
 }
 

@@ -13,7 +13,7 @@ import Testing
         func check(_ access: Access, in view: AccessView) throws(DocumentError) {
             let path: DocumentPath
             switch access {
-            case .create(let document), .update(_, let document): path = document.path
+            case .create(let document, _), .update(_, let document): path = document.path
             case .delete(let deleted, _), .get(let deleted, _): path = deleted
             case .list: return
             }

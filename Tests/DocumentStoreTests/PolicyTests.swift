@@ -46,9 +46,41 @@ struct PolicyTests {
             guard case .update(let before, let after) = seen[0], case .create = seen[1] else {
                 throw DocumentError(.unknown, "\(seen)")
             }
-            #expect(before.fields == ["n": .integer(1)])
+            #expect(before?.fields == ["n": .integer(1)])
             #expect(after.fields == ["n": .integer(5)])
             #expect(seen[2] == .delete(try DocumentPath("a/gone"), nil))
+        }
+    }
+
+    /// SDKs retry transactions whose document was created or removed meanwhile, and not those that were denied.
+    @Test func aPreconditionSaysWhetherAWriteCreatesOrUpdates() async throws {
+        try await withStore { test in
+            try await test.set("a/there", ["n": .integer(1)])
+            func codes(_ path: String, _ precondition: Write.Precondition) async throws -> [StatusCode?] {
+                let write = Write(path: try DocumentPath(path), operation: .set([:]), precondition: precondition)
+                var found: [StatusCode?] = []
+                for allowsCreating in [false, true] {
+                    let policy = Recorder { access, _ in
+                        if case .create = access { allowsCreating } else { !allowsCreating }
+                    }
+                    let user = OperationContext(policy: policy)
+                    found.append(await refusal { try await test.commit([write], context: user) }?.code)
+                    let seen = policy.seen.withLock { $0 }
+                    switch seen.first {
+                    case .create(_, let over): #expect(over?.path.string == (path == "a/there" ? path : nil))
+                    case .update(let from, _): #expect(from?.path.string == (path == "a/there" ? path : nil))
+                    default: Issue.record("\(seen)")
+                    }
+                }
+                return found
+            }
+            #expect(try await codes("a/there", .exists(false)) == [.permissionDenied, .alreadyExists])
+            #expect(try await codes("a/gone", .exists(true)) == [.notFound, .permissionDenied])
+            let stale = Timestamp(microseconds: 1)
+            #expect(try await codes("a/gone", .updateTime(stale)) == [.failedPrecondition, .permissionDenied])
+            #expect(try await codes("a/there", .updateTime(stale)) == [.failedPrecondition, .permissionDenied])
+            #expect(try await codes("a/there", .exists(true)) == [nil, .permissionDenied])
+            #expect(try await codes("a/new", .exists(false)) == [.permissionDenied, nil])
         }
     }
 

@@ -210,6 +210,24 @@ public enum ExchangeTable {
                 .init(.commit([write("a/2", n(1), #","currentDocument":{"exists":true}"#)]), false),
                 .init(.commit([write("a/2", n(1), #","currentDocument":{"exists":false}"#)]), false),
             ]),
+        RulesExchange(
+            "a precondition says whether a write creates or updates",
+            """
+            match /a/{x} { allow create; } match /b/{x} { allow update; }
+            match /c/{x} { allow create: if resource != null; allow update: if resource == null; }
+            """, documents: ["a/old": n(1), "b/old": n(1), "c/old": n(1)],
+            [
+                .init(.commit([write("a/old", n(2), #","currentDocument":{"exists":false}"#)]), true),
+                .init(.commit([write("a/new", n(2), #","currentDocument":{"exists":true}"#)]), false),
+                .init(.commit([write("b/old", n(2), #","currentDocument":{"exists":false}"#)]), false),
+                .init(.commit([write("b/new", n(2), #","currentDocument":{"exists":true}"#)]), true),
+                .init(
+                    .commit([write("b/new", n(2), #","currentDocument":{"updateTime":"2020-01-01T00:00:00Z"}"#)]),
+                    true),
+                .init(.commit([write("c/old", n(2), #","currentDocument":{"exists":false}"#)]), true),
+                .init(.commit([write("c/new", n(2), #","currentDocument":{"exists":true}"#)]), true),
+                .init(.commit([write("c/new", n(2))]), false), .init(.commit([write("c/old", n(2))]), false),
+            ]),
 
         // MARK: Batches
         RulesExchange(

@@ -147,8 +147,22 @@ struct WriteComputation {
         let weight = document.weight
         note { () throws(DocumentError) in try DocumentLimits.check(weight: weight, of: path) }
         (states[position].after, states[position].weight) = (document, weight)
-        let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
+        let access = Self.access(write.precondition, from: current, to: document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
+    }
+
+    /// What the policy decides on. As on Firestore, a precondition says what a write is: a client that may create a
+    /// document which another one has created meanwhile learns that there is one, and its SDK retries the transaction.
+    private static func access(
+        _ precondition: Write.Precondition?, from current: Document?, to document: Document
+    ) -> Access {
+        let isUpdate =
+            switch precondition {
+            case nil: current != nil
+            case .exists(let exists): exists
+            case .updateTime: true
+            }
+        return isUpdate ? .update(from: current, to: document) : .create(document, over: current)
     }
 
     /// Reads a document at its first write.

@@ -39,7 +39,7 @@ package struct RulesRequest: Sendable {
         }
         switch access {
         case .get(let path, let document): self = make(.get, path.segments, document)
-        case .create(let document): self = make(.create, document.path.segments, nil, document)
+        case .create(let document, let old): self = make(.create, document.path.segments, old, document)
         case .update(let old, let new): self = make(.update, new.path.segments, old, new)
         case .delete(let path, let document): self = make(.delete, path.segments, document)
         case .list(let query):

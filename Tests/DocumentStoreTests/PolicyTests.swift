@@ -84,6 +84,33 @@ struct PolicyTests {
         }
     }
 
+    @Test func severalWritesOfADocumentAreDecidedTogether() async throws {
+        try await withStore { test in
+            func write(_ path: String, _ n: Int64?, _ precondition: Write.Precondition? = nil) throws -> Write {
+                let operation = n.map { Write.Operation.set(["n": .integer($0)]) } ?? .delete
+                return Write(path: try DocumentPath(path), operation: operation, precondition: precondition)
+            }
+            try await test.set("a/old", ["n": .integer(0)])
+            try await test.set("a/replaced", ["n": .integer(0)])
+            let policy = Recorder { _, _ in true }
+            try await test.commit(
+                [
+                    try write("a/new", 1), try write("a/old", 1), try write("a/new", 2, .exists(true)),
+                    try write("a/old", nil), try write("a/replaced", nil), try write("a/replaced", 1),
+                    try write("a/never", 1), try write("a/never", nil),
+                ], context: OperationContext(policy: policy))
+            let seen = policy.seen.withLock { $0 }
+            try #require(seen.count >= 4)
+            guard case .create(let new, nil) = seen[0], case .delete(let old, let before) = seen[1],
+                case .update(let replaced, let after) = seen[2]
+            else { throw DocumentError(.unknown, "\(seen)") }
+            #expect(new.fields == ["n": .integer(2)])
+            #expect(old.string == "a/old" && before?.fields == ["n": .integer(0)])
+            #expect(replaced?.fields == ["n": .integer(0)] && after.fields == ["n": .integer(1)])
+            #expect(seen[3] == .delete(try DocumentPath("a/never"), nil))
+        }
+    }
+
     @Test func aPolicySeesOtherDocumentsBeforeAndAfter() async throws {
         try await withStore { test in
             let other = try DocumentPath("a/other")

@@ -237,6 +237,24 @@ public enum ExchangeTable {
                 .init(.commit([write("a/3", n(1)), write("a/no", n(1))]), false),
             ]),
         RulesExchange(
+            "writes of one document in a batch are decided together",
+            """
+            match /a/{x} { allow create: if request.resource.data.n == 2; }
+            match /b/{x} { allow update: if request.resource.data.n == resource.data.n + 1; }
+            match /c/{x} { allow create, delete; } match /d/{x} { allow update; } match /e/{x} { allow delete; }
+            """, documents: ["b/old": n(1), "c/old": n(1), "d/old": n(1), "e/old": n(1)],
+            [
+                .init(
+                    .commit([write("a/1", n(1)), write("a/1", n(2), #","currentDocument":{"exists":true}"#)]), true),
+                .init(.commit([write("a/2", n(2)), write("a/2", n(3))]), false),
+                .init(.commit([write("b/old", n(2)), write("b/old", n(3))]), false),
+                .init(.commit([write("b/old", n(7)), write("b/old", n(2))]), true),
+                .init(.commit([#"{"delete":"NAME(c/old)"}"#, write("c/old", n(2))]), false),
+                .init(.commit([#"{"delete":"NAME(d/old)"}"#, write("d/old", n(2))]), true),
+                .init(.commit([write("e/old", n(2)), #"{"delete":"NAME(e/old)"}"#]), true),
+                .init(.commit([write("e/new", n(2)), #"{"delete":"NAME(e/new)"}"#]), true),
+            ]),
+        RulesExchange(
             "getAfter sees the whole batch",
             """
             match /a/{x} { allow write: if getAfter(/databases/$(database)/documents/b/$(x)).data.n

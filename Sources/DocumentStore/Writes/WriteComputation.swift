@@ -13,6 +13,25 @@ struct WriteComputation {
         var transforms = 0
         /// Whether it is verified; otherwise it is written. Firestore refuses both in one commit.
         let isVerified: Bool
+        /// What its first write requires.
+        let precondition: Write.Precondition?
+
+        /// What the policy decides on: what all writes of the document make of it together, as on Firestore. The states
+        /// between them are never stored.
+        ///
+        /// A precondition says what a write is: a client that may create a document which another one has created
+        /// meanwhile learns that there is one, and its SDK retries the transaction.
+        var access: Access {
+            if isVerified { return .get(path, before) }
+            guard let after else { return .delete(path, before) }
+            let isUpdate =
+                switch precondition {
+                case nil: before != nil
+                case .exists(let exists): exists
+                case .updateTime: true
+                }
+            return isUpdate ? .update(from: before, to: after) : .create(after, over: before)
+        }
     }
 
     private(set) var outcome = WriteOutcome()
@@ -56,18 +75,15 @@ struct WriteComputation {
         self.repeated = repeated
         self.read = read
         try Self.checkSize(of: writes)
-        var decisions: [Access] = []
         for write in writes {
-            let (result, access) = try compute(write)
-            outcome.results.append(result)
-            if policy != nil { decisions.append(access) }
+            outcome.results.append(try compute(write))
             if let exceeded = self.repeated.refusal {
                 // The commit is refused whatever the other writes are.
                 refusal = refusal ?? exceeded
                 break
             }
         }
-        try decide(decisions, meter)
+        try decide(meter)
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
         // and limits.
         if let refusal { throw refusal }
@@ -79,7 +95,7 @@ struct WriteComputation {
     }
 
     /// The policy sees all documents in their final state, whatever the order of the writes.
-    private mutating func decide(_ decisions: [Access], _ meter: QueryMeter?) throws {
+    private mutating func decide(_ meter: QueryMeter?) throws {
         guard let policy else { return }
         // The policy receives errors of documents only.
         var tooCostly: DecisionTooCostly?
@@ -102,15 +118,15 @@ struct WriteComputation {
                 return try readStored(path)
             })
         defer { decisionCost = view.cost }
-        for access in decisions {
-            do { try policy.check(access, in: view) } catch { if tooCostly == nil { throw error } }
+        for state in states {
+            do { try policy.check(state.access, in: view) } catch { if tooCostly == nil { throw error } }
             // Without the document, what the policy decides means nothing.
             if let tooCostly { throw tooCostly }
             try meter?.noteDecision()
         }
     }
 
-    private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {
+    private mutating func compute(_ write: Write) throws -> WriteResult {
         let path = write.path
         let known = positions[path]
         let isRepeated = known != nil
@@ -127,10 +143,10 @@ struct WriteComputation {
                 throw DocumentError.invalidArgument("a delete or verify of \"\(path)\" can't have transforms")
             }
             if write.isVerify {
-                return (WriteResult(updateTime: current?.updateTime, transformResults: []), .get(path, current))
+                return WriteResult(updateTime: current?.updateTime, transformResults: [])
             }
             (states[position].after, states[position].weight) = (nil, 0)
-            return (WriteResult(updateTime: nil, transformResults: []), .delete(path, current))
+            return WriteResult(updateTime: nil, transformResults: [])
         case .set(let new): fields = new
         case .update(let new, let mask):
             fields = current?.fields ?? [:]
@@ -147,29 +163,17 @@ struct WriteComputation {
         let weight = document.weight
         note { () throws(DocumentError) in try DocumentLimits.check(weight: weight, of: path) }
         (states[position].after, states[position].weight) = (document, weight)
-        let access = Self.access(write.precondition, from: current, to: document)
-        return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
-    }
-
-    /// What the policy decides on. As on Firestore, a precondition says what a write is: a client that may create a
-    /// document which another one has created meanwhile learns that there is one, and its SDK retries the transaction.
-    private static func access(
-        _ precondition: Write.Precondition?, from current: Document?, to document: Document
-    ) -> Access {
-        let isUpdate =
-            switch precondition {
-            case nil: current != nil
-            case .exists(let exists): exists
-            case .updateTime: true
-            }
-        return isUpdate ? .update(from: current, to: document) : .create(document, over: current)
+        return WriteResult(updateTime: document.updateTime, transformResults: transformResults)
     }
 
     /// Reads a document at its first write.
     private mutating func add(_ write: Write) throws -> Int {
         let stored = try read(write.path)
         positions[write.path] = states.count
-        states.append(State(path: write.path, before: stored, after: stored, isVerified: write.isVerify))
+        states.append(
+            State(
+                path: write.path, before: stored, after: stored, isVerified: write.isVerify,
+                precondition: write.precondition))
         return states.count - 1
     }
 

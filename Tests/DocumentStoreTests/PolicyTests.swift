@@ -67,8 +67,8 @@ struct PolicyTests {
                     found.append(await refusal { try await test.commit([write], context: user) }?.code)
                     let seen = policy.seen.withLock { $0 }
                     switch seen.first {
-                    case .create(_, let over): #expect(over?.path.string == (path == "a/there" ? path : nil))
-                    case .update(let from, _): #expect(from?.path.string == (path == "a/there" ? path : nil))
+                    case .create(_, let over)?: #expect(over?.path.string == (path == "a/there" ? path : nil))
+                    case .update(let from, _)?: #expect(from?.path.string == (path == "a/there" ? path : nil))
                     default: Issue.record("\(seen)")
                     }
                 }

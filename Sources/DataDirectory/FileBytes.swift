@@ -49,11 +49,19 @@ package enum FileBytes {
     }
 
     /// Replaces a file atomically: writes another file, syncs it, renames it and syncs the directory.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator; the other file is deleted then.
     package static func replace(_ name: String, in directory: String, with bytes: [UInt8]) throws(DataDirectoryError) {
         let path = directory + "/" + name
         let draft = path + ".new"
-        try writeSynced(bytes, to: draft, in: directory)
-        guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be replaced") }
+        do throws(DataDirectoryError) {
+            try writeSynced(bytes, to: draft, in: directory)
+            guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be replaced") }
+        } catch {
+            // On a full disk each attempt would leave one.
+            unlink(draft)
+            throw error
+        }
         try sync(directory)
     }
 

@@ -56,6 +56,16 @@ struct DataDirectoryTests {
         #expect((owner as? NSNumber)?.intValue == 0)
     }
 
+    @Test func aFileThatCannotBeReplacedLeavesNoDraft() throws {
+        let temporary = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: temporary.file("index.json/taken"), withIntermediateDirectories: true)
+        #expect(throws: DataDirectoryError.self) {
+            try FileBytes.replace("index.json", in: temporary.path, with: Array("{}".utf8))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == ["index.json"])
+    }
+
     @Test func anExistingDirectoryIsRestrictedToItsOwner() throws {
         let temporary = try TemporaryDirectory()
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: temporary.path)

@@ -76,7 +76,12 @@ package final class DataDirectory: Sendable {
     ///
     /// - Throws: an error whose description is a sentence for the operator if the file system fails.
     package static func ephemeral() throws(DataDirectoryError) -> DataDirectory {
-        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        try ephemeral(in: getenv("TMPDIR").map { String(cString: $0) })
+    }
+
+    /// - Parameter place: the value of `TMPDIR`; an empty one counts as none.
+    static func ephemeral(in place: String?) throws(DataDirectoryError) -> DataDirectory {
+        let base = place.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         var template = Array((base + "/functions-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
             throw .refused(by: errno, "a temporary data directory in \(base) can't be created")

@@ -264,4 +264,10 @@ struct DataDirectoryTests {
     }
 
     private static let shortFile = "/sys/devices/system/cpu/online"
+
+    @Test func anEmptyVariableForTemporaryDirectoriesCountsAsNone() throws {
+        let directory = try DataDirectory.ephemeral(in: "")
+        defer { directory.close() }
+        #expect(directory.path.hasPrefix("/tmp/functions-"))
+    }
 }

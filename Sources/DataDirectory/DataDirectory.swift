@@ -87,9 +87,22 @@ package final class DataDirectory: Sendable {
             throw .refused(by: errno, "a temporary data directory in \(base) can't be created")
         }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        ephemeralPaths.withLock { _ = $0.insert(path) }
         let directory = DataDirectory(path: path, isEphemeral: true, locks: try takeLocks(path))
         try DataVersion(directory: path).migrate(with: migrations)
         return directory
+    }
+
+    /// The ephemeral directories that this process hasn't closed yet.
+    private static let ephemeralPaths = Mutex<Set<String>>([])
+
+    /// Deletes the ephemeral directories of this process, which is about to end without closing them.
+    package static func deleteEphemeral() {
+        for path in ephemeralPaths.withLock({ $0 }) {
+            // Under another name, so that a store that is still in use adds no files to it meanwhile.
+            let ended = path + "-ended"
+            try? FileManager.default.removeItem(atPath: rename(path, ended) == 0 ? ended : path)
+        }
     }
 
     /// Whether a directory is a host's data directory, in use or not.
@@ -137,7 +150,10 @@ package final class DataDirectory: Sendable {
         guard !descriptors.isEmpty else { return }
         // Delete before unlocking, so that no process opens a partly deleted directory. If that fails, the system
         // cleans up the temporary directory.
-        if isEphemeral { try? FileManager.default.removeItem(atPath: path) }
+        if isEphemeral {
+            try? FileManager.default.removeItem(atPath: path)
+            Self.ephemeralPaths.withLock { _ = $0.remove(path) }
+        }
         for descriptor in descriptors { FileBytes.close(descriptor) }
     }
 

@@ -67,8 +67,10 @@ struct ServeCommand: AsyncParsableCommand {
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
         let imports = imported.map { StartImport(file: $0) }
-        // Ends the command while it waits for an edit: a host that has failed to start leaves signals unhandled.
+        // Ends the command while it waits for an edit, since a host that has failed to start leaves signals unhandled,
+        // and while an ephemeral host starts, whose data would stay otherwise.
         var interruption: Task<Void, Never>?
+        if ephemeral { interruption = await Self.interruption(writer, archive) }
         while true {
             var watching: BundleWatch?
             let before = watch ? BundleWatch.state(beside: config) : []
@@ -81,10 +83,11 @@ struct ServeCommand: AsyncParsableCommand {
                 let host = try await HostServer(
                     configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch,
                     isWatched: watch, imports: imports, console: writer, archive: archive, logger: logger)
-                interruption?.cancel()
                 let task = Task { [watching] in await watching?.run(host) }
                 defer { task.cancel() }
-                return try await host.run(gracefulShutdownSignals: StopSignals.all) { addresses in
+                return try await host.run(gracefulShutdownSignals: StopSignals.all) { [interruption] addresses in
+                    // Signals shut the host down from here on.
+                    interruption?.cancel()
                     Self.greet(addresses, host, configuration)
                 }
             } catch let error as any CustomStringConvertible & Error {
@@ -97,14 +100,22 @@ struct ServeCommand: AsyncParsableCommand {
                     "functions-host: waiting for a change of functions.json, a file that it names, params, secrets or "
                         + "sources\n")
                 if interruption?.isCancelled ?? true {
-                    interruption = Task {
-                        for await _ in await UnixSignalsSequence(trapping: StopSignals.all) where !Task.isCancelled {
-                            writer.flush()
-                            Foundation.exit(1)
-                        }
-                    }
+                    interruption = await Self.interruption(writer, archive)
                 }
                 try await BundleWatch.change(after: watching, orOf: config, since: before)
+            }
+        }
+    }
+
+    /// Ends the process at a signal, until it is cancelled.
+    private static func interruption(_ writer: LogWriter, _ archive: LogArchive) async -> Task<Void, Never> {
+        let signals = await UnixSignalsSequence(trapping: StopSignals.all)
+        return Task {
+            for await _ in signals where !Task.isCancelled {
+                archive.close()
+                DataDirectory.deleteEphemeral()
+                writer.flush()
+                Foundation.exit(1)
             }
         }
     }

@@ -9,11 +9,12 @@ final class HostProcess: Sendable {
     /// - Parameters:
     ///   - path: a directory to prepend to `PATH`.
     ///   - home: the value of `HOME`.
+    ///   - temporary: the value of `TMPDIR`.
     ///   - ignoresHangUp: whether it is started to ignore SIGHUP, as by `nohup`.
     ///   - openFiles: how many files the system lets it have open; nil for as many as the tests.
     init(
         _ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil,
-        ignoresHangUp: Bool = false, openFiles: Int? = nil
+        temporary: String? = nil, ignoresHangUp: Bool = false, openFiles: Int? = nil
     ) throws {
         let name = directory.path + "/" + UUID().uuidString
         written = (try OutputFile(file: name + ".out"), try OutputFile(file: name + ".err"))
@@ -30,6 +31,7 @@ final class HostProcess: Sendable {
         var environment = ProcessInfo.processInfo.environment
         if let path { environment["PATH"] = path + ":" + (environment["PATH"] ?? "/usr/bin:/bin") }
         if let home { environment["HOME"] = home }
+        if let temporary { environment["TMPDIR"] = temporary }
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: written.output.file))

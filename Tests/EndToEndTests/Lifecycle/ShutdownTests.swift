@@ -127,4 +127,26 @@ import Testing
         #expect(try await host.process.end() == 0)
         #expect(directory.workers.isEmpty)
     }
+
+    @Test func anEphemeralHostThatIsStoppedDuringItsStartLeavesNoData() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([])
+        let temporary = directory.path + "/temporary"
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+        // An export that is never written: the start waits for it.
+        let export = directory.path + "/seed.jsonl"
+        try #require(mkfifo(export, 0o600) == 0)
+        let writer = open(export, O_RDWR)
+        defer { close(writer) }
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let process = try HostProcess(
+            directory, arguments: ["--ephemeral", "--import", export], temporary: temporary)
+        defer { process.send(SIGKILL) }
+        func left() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: temporary)) ?? [] }
+        try await Bound.wait("the host has made its data directory") { !left().isEmpty }
+        process.send(SIGTERM)
+        #expect(try await process.end() == 1)
+        #expect(left().isEmpty, "\(left())")
+    }
 }

@@ -53,7 +53,7 @@ struct BundleInspector: Sendable {
         case .success(let started):
             pid = started
             WorkerLimits(memory: 256 << 20).apply(to: pid)
-        case .failure(let error): throw failure(error.description)
+        case .failure(let error): throw failure("it can't be started: \(error.reason)")
         }
         var collected = PipeCollector(
             descriptors: [link.read, output.read], limits: [Self.maxManifest, Self.maxOutput])

@@ -37,7 +37,18 @@ package struct ProcessSpawn {
         var executable: String
         var code: Int32
 
-        package var description: String { "\(executable) can't be started: \(String(cString: strerror(code)))" }
+        package var description: String { "\(executable) can't be started: \(reason)" }
+
+        /// The reason without the executable's path.
+        package var reason: String {
+            let reason = String(cString: strerror(code))
+            return switch code {
+            case ENOENT where access(executable, F_OK) == 0:
+                "\(reason): the loader or interpreter that it names isn't on this machine; build it for this system"
+            case ENOEXEC: "\(reason): it isn't a program for this machine"
+            default: reason
+            }
+        }
     }
 
     /// - Returns: the process id, which is also that of its process group if it has its own.

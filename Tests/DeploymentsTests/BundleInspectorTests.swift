@@ -67,7 +67,23 @@ import Testing
 
     @Test func aMissingExecutableIsReported() async throws {
         await #expect { try await BundleInspector().manifest(of: "/nowhere/bundle", environment: [:]) } throws: {
-            "\($0)".contains("/nowhere/bundle can't be started: No such file or directory")
+            "\($0)"
+                == "the bundle /nowhere/bundle can't be served: it can't be started: No such file or directory"
         }
+    }
+
+    /// The reason has no path: of a deployment it would be that of a copy, which is gone.
+    @Test(arguments: [
+        ("/nowhere/interpreter", "No such file or directory: the loader or interpreter that it names isn't"),
+        ("", "Exec format error: it isn't a program for this machine"),
+    ])
+    func anExecutableOfAnotherSystemIsReported(interpreter: String, expected: String) async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("bundle")
+        try ExecutableScript.make("exit 0", at: file, for: interpreter)
+        let error = await #expect(throws: BundleError.self) {
+            try await BundleInspector().manifest(of: file, environment: [:])
+        }
+        #expect(error?.reason.hasPrefix("it can't be started: \(expected)") == true, "\(error?.reason ?? "")")
     }
 }

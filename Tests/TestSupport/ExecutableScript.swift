@@ -8,9 +8,11 @@ package enum ExecutableScript {
 
     /// Linux runs no file that a process has open for writing ("Text file busy"), and one that another thread starts
     /// meanwhile has what this one has open until it has begun. So a process of its own writes what is run.
-    package static func make(_ text: String, at path: String) throws {
+    ///
+    /// - Parameter interpreter: the path of the program that is to run it.
+    package static func make(_ text: String, at path: String, for interpreter: String = "/bin/sh") throws {
         let draft = path + ".txt"
-        try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(fileURLWithPath: draft))
+        try Data("#!\(interpreter)\n\(text)\n".utf8).write(to: URL(fileURLWithPath: draft))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: draft)
         let copy = Process()
         copy.executableURL = URL(fileURLWithPath: "/bin/cp")

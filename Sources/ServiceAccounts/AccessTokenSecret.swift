@@ -26,9 +26,10 @@ struct AccessTokenSecret: Sendable {
             try FileBytes.replace(file, in: directory, with: Array((Base64URL.encode(bytes) + "\n").utf8))
             return AccessTokenSecret(bytes)
         }
-        guard let text = FileManager.default.contents(atPath: path),
-            let bytes = Base64URL.decode(text.prefix { $0 != UInt8(ascii: "\n") }), bytes.count == 32
-        else {
+        guard let text = FileManager.default.contents(atPath: path) else {
+            throw ServiceAccountError(unreadable: path)
+        }
+        guard let bytes = Base64URL.decode(text.prefix { $0 != UInt8(ascii: "\n") }), bytes.count == 32 else {
             throw ServiceAccountError(
                 "\(path) is damaged; delete it: servers then get new access tokens with their key files")
         }

@@ -34,10 +34,13 @@ package final class ServiceAccountStore: Sendable {
         let files = FileManager.default
         try FileBytes.makeDirectory(directory)
         var entries: [String: Entry] = [:]
-        for name in try files.contentsOfDirectory(atPath: directory) where name.hasSuffix(".json") {
+        guard let names = try? files.contentsOfDirectory(atPath: directory) else {
+            throw ServiceAccountError(unreadable: directory)
+        }
+        for name in names where name.hasSuffix(".json") {
             let path = directory + "/" + name
-            guard let data = files.contents(atPath: path),
-                let key = try? JSONDecoder().decode(ServiceAccountKey.self, from: data), name == key.id + ".json",
+            guard let data = files.contents(atPath: path) else { throw ServiceAccountError(unreadable: path) }
+            guard let key = try? JSONDecoder().decode(ServiceAccountKey.self, from: data), name == key.id + ".json",
                 let publicKey = try? key.verificationKey()
             else {
                 throw ServiceAccountError(
@@ -121,4 +124,9 @@ package struct ServiceAccountError: Error, Hashable, Sendable, CustomStringConve
     package var description: String
 
     init(_ description: String) { self.description = description }
+
+    /// Unlike a damaged file, one that another user has copied there must not be deleted.
+    init(unreadable path: String) {
+        self.init("\(path) can't be read; it must belong to the user that runs the host")
+    }
 }

@@ -65,6 +65,23 @@ import Testing
         #expect(error?.description.contains("\(directory.path)/\(name) is damaged") == true)
     }
 
+    /// What another user has copied there isn't damaged: to delete it would revoke keys that are good.
+    @Test(arguments: ["", "/0.json", "/token-secret"])
+    func whatCannotBeReadIsNotTakenForDamaged(_ name: String) throws {
+        let directory = try TemporaryDirectory()
+        let place = directory.file("keys")
+        if name.isEmpty {
+            try directory.write("keys", "not a directory")
+        } else {
+            try FileManager.default.createDirectory(atPath: place + name, withIntermediateDirectories: true)
+        }
+        #expect(
+            throws: ServiceAccountError("\(place)\(name) can't be read; it must belong to the user that runs the host")
+        ) {
+            try ServiceAccountStore(in: place)
+        }
+    }
+
     @Test(arguments: ["", "Shop", "1shop", "shop-", "a/b", "../x", String(repeating: "a", count: 64)])
     func namesAreChecked(_ name: String) { #expect(!ServiceAccountKey.isName(name)) }
 

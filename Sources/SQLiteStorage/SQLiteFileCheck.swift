@@ -58,7 +58,12 @@ enum SQLiteFileCheck {
         guard header.count == 100 else { throw damaged("it has only \(header.count) bytes") }
         guard header.starts(with: magic) else { throw damaged("it isn't an SQLite database") }
         let pageSize = number(header[16..<18]) == 1 ? 65_536 : number(header[16..<18])
-        let log = try SQLiteLog(ofDatabase: file)
+        let log: SQLiteLog
+        do { log = try SQLiteLog(ofDatabase: file) } catch {
+            // It is another user's if that one has opened the database last.
+            throw StorageError(
+                .unavailable, "the log \(file)-wal of \(role.name) can't be read; check its permissions")
+        }
         let pages = log.databasePages ?? number(header[28..<32])
         guard pageSize >= 512, size % pageSize == 0 || log.databasePages != nil else {
             throw damaged("its size of \(size) bytes isn't a multiple of its pages' size")

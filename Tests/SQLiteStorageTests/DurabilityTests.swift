@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 @testable import SQLiteStorage
+import StorageEngine
 import TestSupport
 import Testing
 
@@ -34,6 +35,15 @@ struct DurabilityTests {
         try SQLiteEngine(file: file).close()
         let isSame = FileManager.default.contents(atPath: file) == before
         #expect(isSame)
+    }
+
+    @Test func aLogThatCannotBeReadIsNamed() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        try SQLiteEngine(file: file).close()
+        try FileManager.default.createDirectory(atPath: file + "-wal", withIntermediateDirectories: false)
+        let error = #expect(throws: StorageError.self) { try SQLiteFileCheck.check(file) }
+        #expect(error?.message == "the log \(file)-wal of the store's file can't be read; check its permissions")
     }
 
     @Test func aSQLiteFileSyncsEachCommit() async throws {

@@ -132,7 +132,10 @@ struct FunctionPlan: Sendable {
                 continue
             }
             let known = owners.keys.sorted().joined(separator: ", ")
-            report("functions.\(name)", "no bundle has a function \"\(name)\"; the functions are \(known)")
+            report(
+                "functions.\(name)",
+                "no bundle has a function \"\(name)\"; "
+                    + (known.isEmpty ? "there are none" : "the functions are \(known)"))
         }
         let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
         for name in configuration.params.keys.sorted() where !params.contains(name) {

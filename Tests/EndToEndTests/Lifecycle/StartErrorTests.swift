@@ -53,6 +53,13 @@ import Testing
         }
     }
 
+    @Test func settingsOfAFunctionWithoutBundlesAreRefused() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: "", extra: #""functions": { "hello": { "maxInstances": 1 } }"#)
+        try await expectRefusal(
+            directory, ["functions.hello: ", #"no bundle has a function "hello"; there are none"#])
+    }
+
     @Test func aDataDirectoryThatIsAFileIsRefused() async throws {
         let directory = try HostDirectory()
         try directory.configure(bundles: "")

@@ -56,6 +56,8 @@ struct UserFileTests {
         ("{\"users\":[\n{\"localId\":\"a\"}", "ends in line 2"), ("{\"users\":[{}\n{}]}", "line 2: \"{\""),
         (#"{"users":[,]}"#, "\",\""), ("{\"users\":[\n{\"localId\":tru}]}", "line 2: "), (#"{"users":[]}}"#, "\"}\""),
         (#"{"users":[1]}"#, "\"1\""), (#"{"users":[]"a":1}"#, "line 1"),
+        // A configuration, for example: to import nothing from it would seem to have worked.
+        (#"{"project":"demo-shop","auth":{"users":[]}}"#, #"no list "users""#), ("{}", #"no list "users""#),
     ])
     func wrongListsAreRefusedWithTheirLine(text: String, message: String) {
         let error = #expect(throws: DocumentError.self) { try list(text) }

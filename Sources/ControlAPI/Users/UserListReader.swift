@@ -23,6 +23,7 @@ package struct UserListReader {
     private var value: (bytes: [UInt8], line: Int)?
     private var name = ""
     private var line = 1
+    private var hasUsers = false
     /// Whether a comma must come before the next member or user.
     private var needsComma = false
     private var items: [Item] = []
@@ -41,12 +42,13 @@ package struct UserListReader {
         return items
     }
 
-    /// - Throws: `invalidArgument` if the file is incomplete.
+    /// - Throws: `invalidArgument` if the file is incomplete, or a JSON file of something else.
     package func finish() throws(DocumentError) {
         guard place == .end else {
             throw .invalidArgument(
                 place == .start ? "the file is empty" : "the file ends in line \(line) before it is complete")
         }
+        guard hasUsers else { throw .invalidArgument("the file has no list \"users\"; \(Self.form)") }
     }
 
     /// - Returns: whether the byte was used up.
@@ -66,6 +68,7 @@ package struct UserListReader {
         case (.colon, UInt8(ascii: ":")): place = .value
         case (.value, UInt8(ascii: "[")) where name == "users":
             place = .users
+            hasUsers = true
             needsComma = false
         case (.value, _) where name != "users": begin(byte)
         default: throw unexpected(byte)
@@ -117,9 +120,10 @@ package struct UserListReader {
 
     private func unexpected(_ byte: UInt8) -> DocumentError {
         let sign = (0x21...0x7E).contains(byte) ? "\"\(Character(UnicodeScalar(byte)))\"" : "the byte \(byte)"
-        return .invalidArgument(
-            "line \(line): \(sign) is not expected here; a file of users is { \"users\": [ { \"localId\": … }, … ] }")
+        return .invalidArgument("line \(line): \(sign) is not expected here; \(Self.form)")
     }
+
+    private static let form = "a file of users is { \"users\": [ { \"localId\": … }, … ] }"
 }
 
 /// Finds the end of a JSON value.

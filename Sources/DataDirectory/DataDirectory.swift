@@ -221,8 +221,9 @@ package final class DataDirectory: Sendable {
 
     private static func inUse(_ path: String) -> DataDirectoryError {
         DataDirectoryError(
-            "another host\(holder(of: path)) uses the data directory \(path); stop it or name another directory",
-            isInUse: true)
+            // A command that works without a host holds the lock, too: stopping it could break off an import.
+            "another host or command\(holder(of: path)) uses the data directory \(path); "
+                + "wait until it has ended, stop it, or name another directory", isInUse: true)
     }
 
     /// The process that uses a directory, as a part of a sentence; empty if it isn't known.

@@ -80,8 +80,8 @@ struct DataDirectoryTests {
         let pid = ProcessInfo.processInfo.processIdentifier
         #expect(
             refusal(temporary.path)
-                == "another host, process \(pid), uses the data directory \(temporary.path); "
-                + "stop it or name another directory")
+                == "another host or command, process \(pid), uses the data directory \(temporary.path); "
+                + "wait until it has ended, stop it, or name another directory")
         first.close()
         first.close()
         #expect(refusal(temporary.path) == nil)
@@ -94,7 +94,8 @@ struct DataDirectoryTests {
         try FileManager.default.removeItem(atPath: first.file("lock"))
         #expect(
             refusal(temporary.path)
-                == "another host uses the data directory \(temporary.path); stop it or name another directory")
+                == "another host or command uses the data directory \(temporary.path); "
+                + "wait until it has ended, stop it, or name another directory")
         #expect(!FileManager.default.fileExists(atPath: first.file("lock")))
         first.close()
         #expect(refusal(temporary.path) == nil)
@@ -111,7 +112,8 @@ struct DataDirectoryTests {
         defer { directory.close() }
         #expect(
             refusal(disk.path)
-                == "another host uses the data directory \(disk.path); stop it or name another directory")
+                == "another host or command uses the data directory \(disk.path); "
+                + "wait until it has ended, stop it, or name another directory")
     }
 
     @Test func aNewerFormatIsRejected() throws {

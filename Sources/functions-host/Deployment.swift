@@ -3,6 +3,8 @@ import Deployments
 import HostConfiguration
 import ArgumentParser
 import Foundation
+import HostProcess
+import UnixSignals
 
 /// A deployment from the operator's side: shows what would change, asks for confirmation, and switches.
 struct Deployment {
@@ -79,7 +81,7 @@ struct Deployment {
         }
         report.answer(lines, plan)
         print("\(question) [y/N] ", terminator: "")
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+        guard let answer = await reply(orDiscard: drafts), ["y", "yes"].contains(answer.lowercased()) else {
             try await discard(drafts)
             report.answer(["nothing was changed"], plan)
             throw ExitCode(1)
@@ -87,7 +89,27 @@ struct Deployment {
         return true
     }
 
+    /// Reads the answer to a question. A signal instead of it deletes the drafts, which would stay until the host's
+    /// next start otherwise, and ends the command. So does a later one: the host keeps what it switches to.
+    private func reply(orDiscard drafts: [(bundle: String, release: String)]) async -> String? {
+        let signals = await UnixSignalsSequence(trapping: StopSignals.all)
+        Task { [host] in
+            for await _ in signals {
+                try? await Self.discard(drafts, on: host)
+                Foundation.exit(1)
+            }
+        }
+        // Reading blocks its thread, and tasks may have only one.
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: readLine()) }
+        }
+    }
+
     private func discard(_ drafts: [(bundle: String, release: String)]) async throws {
+        try await Self.discard(drafts, on: host)
+    }
+
+    private static func discard(_ drafts: [(bundle: String, release: String)], on host: HostControl) async throws {
         for draft in drafts {
             var request = ControlRequest("releases", "discard")
             request.add("bundle", draft.bundle)

@@ -53,6 +53,43 @@ import Testing
         }
     }
 
+    @Test func anInterruptedQuestionLeavesNoDraft() async throws {
+        try await RunningHost.serving { host in
+            let executable = try host.fixtureBundle("a")
+            let terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)
+            defer { close(terminal) }
+            try #require(grantpt(terminal) == 0 && unlockpt(terminal) == 0)
+            var name = [CChar](repeating: 0, count: 128)
+            let problem = ptsname_r(terminal, &name, name.count)
+            try #require(problem == 0)
+            let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let end = FileHandle(fileDescriptor: open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true)
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+            process.arguments = [
+                "deploy", "--config", host.directory.configuration, "--executable", executable, "--bundle", "fixture",
+            ]
+            process.standardInput = end
+            process.standardOutput = end
+            process.standardError = end
+            try process.start()
+            defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+            var text = ""
+            try await Bound.wait("the command asks") {
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                let count = read(terminal, &bytes, bytes.count)
+                if count > 0 { text += String(decoding: bytes[..<count], as: UTF8.self) }
+                return text.contains("Serve this release? [y/N]")
+            }
+            let place = host.directory.data + "/releases/fixture"
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
+            kill(process.processIdentifier, SIGINT)
+            try await Bound.wait("the command ends") { !process.isRunning }
+            #expect(process.terminationStatus == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
+        }
+    }
+
     @Test func eventsAreToldOnceAcrossASwitch() async throws {
         try await RunningHost.serving { host in
             // One is at work, in the release of before, when the switch comes; others wait behind it.

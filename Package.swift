@@ -516,7 +516,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "CommitPipeline",
                 "DocumentStore",
                 "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
-                "IdentityProvider", "Workers", "ControlProtocol",
+                "IdentityProvider", "Workers", "ControlProtocol", "Sharing",
                 "HostConfiguration",
                 "Deployments",
                 "ControlAPI", "FunctionsHost",
@@ -1089,7 +1089,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting", "FunctionManifest",
+                "CTestSystem", "StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting",
+                "FunctionManifest",
                 "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
                 "DocumentStore", "Sharing", "FirestoreClient", "Workers", "FunctionsTesting", "FunctionsHTTPClient",
                 "FunctionsMessaging", "FunctionsWebhooks", "HostConfiguration", "TestSupport", "ShopFunctions",

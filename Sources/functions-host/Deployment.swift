@@ -4,6 +4,7 @@ import HostConfiguration
 import ArgumentParser
 import Foundation
 import HostProcess
+import Sharing
 import UnixSignals
 
 /// A deployment from the operator's side: shows what would change, asks for confirmation, and switches.
@@ -101,7 +102,11 @@ struct Deployment {
         }
         // Reading blocks its thread, and tasks may have only one.
         return await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: readLine()) }
+            do throws(SystemThread.Refused) {
+                try SystemThread.start("answer") { continuation.resume(returning: readLine()) }
+            } catch {
+                continuation.resume(returning: readLine())
+            }
         }
     }
 

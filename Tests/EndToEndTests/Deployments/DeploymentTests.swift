@@ -1,3 +1,4 @@
+import CTestSystem
 import Foundation
 import TestSupport
 import Testing
@@ -56,12 +57,10 @@ import Testing
     @Test func anInterruptedQuestionLeavesNoDraft() async throws {
         try await RunningHost.serving { host in
             let executable = try host.fixtureBundle("a")
-            let terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)
-            defer { close(terminal) }
-            try #require(grantpt(terminal) == 0 && unlockpt(terminal) == 0)
             var name = [CChar](repeating: 0, count: 128)
-            let problem = ptsname_r(terminal, &name, name.count)
-            try #require(problem == 0)
+            let terminal = test_open_terminal(&name, name.count)
+            try #require(terminal >= 0)
+            defer { close(terminal) }
             let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             let end = FileHandle(fileDescriptor: open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true)
             let process = Process()

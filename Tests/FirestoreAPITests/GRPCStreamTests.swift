@@ -287,11 +287,14 @@ import Testing
     // MARK: Connections
 
     /// A connection that its client has begun.
-    private func connection() throws -> EmbeddedChannel {
+    private func connection(
+        serveRequest: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
-        try GRPCConnection(Call.calls(of: store, MemoryBudget(total: 1 << 20))).configure(channel) { _ in }
+        try GRPCConnection(Call.calls(of: store, MemoryBudget(total: 1 << 20))).configure(
+            channel, serveRequest: serveRequest)
         try channel.writeInbound(ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
         try channel.writeInbound(frame(4))
         return channel
@@ -399,6 +402,25 @@ import Testing
         try channel.writeInbound(frame(0, 0, stream: 5, [1]))
         #expect(!channel.isActive)
         #expect(try sentFrames(channel).last?.kind == [7, 0])
+    }
+
+    /// Answers each request with headers that are larger than a frame.
+    private final class LargeHead: ChannelInboundHandler {
+        typealias InboundIn = HTTP2Frame.FramePayload
+        typealias OutboundOut = HTTP2Frame.FramePayload
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            // Huffman's code doesn't make them smaller.
+            let headers: HPACKHeaders = [":status": "200", "x": String(repeating: "~", count: 20_000)]
+            context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers, endStream: true))), promise: nil)
+        }
+    }
+
+    /// A preflight's answer has the headers that it asks for. The client would read those of later answers wrongly.
+    @Test func headersThatFitNoFrameEndTheConnection() throws {
+        let channel = try connection { try $0.pipeline.syncOperations.addHandler(LargeHead()) }
+        try channel.writeInbound(headers([":method": "GET", ":scheme": "http", ":path": "/", ":authority": "h"]))
+        #expect(!channel.isActive)
     }
 
     /// A page of another site could otherwise read and write all in development.

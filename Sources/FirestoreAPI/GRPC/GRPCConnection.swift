@@ -201,7 +201,10 @@ package struct GRPCConnection: Sendable {
         /// NIO reports errors of single streams here, too: a malformed request, whose stream it has reset, and a frame that
         /// waited until the connection could be written to, while its stream ended. They leave the other streams alone.
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            guard error is any NIOHTTP2Error, !activity.hasFailed else { return context.close(promise: nil) }
+            // Headers that fit no frame are in the connection's table, but not in its client's, which would read the
+            // headers of later answers wrongly.
+            let isOfConnection = activity.hasFailed || error is NIOHTTP2Errors.UnableToSerializeFrame
+            guard error is any NIOHTTP2Error, !isOfConnection else { return context.close(promise: nil) }
         }
     }
 }

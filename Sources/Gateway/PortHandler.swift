@@ -180,7 +180,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 return refuse(.tooManyBodies, of: head, context)
             }
         case .body(let bytes):
-            if let receiving, !unanswered.isEmpty, !hold(bytes.readableBytes, of: receiving, context) {
+            if let receiving, !unanswered.isEmpty, !hold(cost(of: bytes), of: receiving, context) {
                 return refuse(.tooManyBodies, of: receiving, context)
             }
             if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
@@ -194,6 +194,14 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         context.fireChannelRead(data)
     }
+
+    /// What bytes of the body take while they wait for the server. A stream is read on meanwhile, so that many small parts
+    /// may wait: each takes hundreds of bytes.
+    private func cost(of bytes: ByteBuffer) -> Int {
+        isStream && body == nil ? max(bytes.readableBytes, Self.smallPart) : bytes.readableBytes
+    }
+
+    private static let smallPart = 512
 
     private func passBody(_ context: ChannelHandlerContext) {
         guard let body else { return }

@@ -95,6 +95,9 @@ import Workers
         try stream.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 1, count: 1000)))
         #expect(reads.count == 2)
         #expect(memory.bodies.figures.used == 1000)
+        // A small part takes hundreds of bytes while it waits.
+        try stream.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 1, count: 1)))
+        #expect(memory.bodies.figures.used == 1512)
         _ = try stream.finish()
     }
 

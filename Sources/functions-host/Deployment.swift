@@ -97,9 +97,13 @@ struct Deployment {
         Task { [host] in
             for await _ in signals {
                 try? await Self.discard(drafts, on: host)
-                Foundation.exit(1)
+                // `exit` would wait for the lock of standard input, which the thread that reads the answer has, with musl
+                // and newer glibc.
+                _exit(1)
             }
         }
+        // `_exit` doesn't, and before a read only some C libraries do.
+        fflush(nil)
         // Reading blocks its thread, and tasks may have only one.
         return await withCheckedContinuation { continuation in
             do throws(SystemThread.Refused) {

@@ -11,6 +11,11 @@ final class BuildInterruption: Sendable {
     }
 
     private let state = Mutex(State.idle)
+    /// The process of each run.
+    private static let running = Mutex<Set<Int32>>([])
+
+    /// Interrupts all runs of this process, which is about to end.
+    static func interruptAll() { running.withLock { for pid in $0 { _ = kill(pid, SIGINT) } } }
 
     /// As Ctrl-C in a terminal does: the package manager ends what it has started, too. A run that begins later is ended at
     /// once.
@@ -23,7 +28,11 @@ final class BuildInterruption: Sendable {
 
     /// Starts the process of a run, one at a time.
     func start(_ spawn: ProcessSpawn) throws(ProcessSpawn.Failure) -> Int32 {
-        let pid = try spawn.start()
+        let pid = try Self.running.withLock { running throws(ProcessSpawn.Failure) in
+            let pid = try spawn.start()
+            running.insert(pid)
+            return pid
+        }
         state.withLock { state in
             guard case .interrupted = state else {
                 state = .running(pid)
@@ -41,13 +50,20 @@ final class BuildInterruption: Sendable {
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         return state.withLock { state in
             if case .running = state { state = .idle }
-            var status: Int32 = 0
-            while waitpid(pid, &status, 0) < 0 {
-                // Where SIGCHLD is ignored, how it has ended isn't known.
-                guard errno == EINTR else { return .exited(1) }
+            return Self.running.withLock { running in
+                running.remove(pid)
+                return Self.reap(pid)
             }
-            let signal = status & 0x7F
-            return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
         }
+    }
+
+    private static func reap(_ pid: Int32) -> ProcessStatus.Outcome {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0 {
+            // Where SIGCHLD is ignored, how it has ended isn't known.
+            guard errno == EINTR else { return .exited(1) }
+        }
+        let signal = status & 0x7F
+        return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }
 }

@@ -68,9 +68,9 @@ struct ServeCommand: AsyncParsableCommand {
         let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
         let imports = imported.map { StartImport(file: $0) }
         // Ends the command while it waits for an edit, since a host that has failed to start leaves signals unhandled,
-        // and while an ephemeral host starts, whose data would stay otherwise.
+        // and while a host starts whose data or build would stay otherwise.
         var interruption: Task<Void, Never>?
-        if ephemeral { interruption = await Self.interruption(writer, archive) }
+        if ephemeral || watch { interruption = await Self.interruption(writer, archive) }
         while true {
             var watching: BundleWatch?
             let before = watch ? BundleWatch.state(beside: config) : []
@@ -115,7 +115,9 @@ struct ServeCommand: AsyncParsableCommand {
                 archive.close()
                 DataDirectory.deleteEphemeral()
                 writer.flush()
-                Foundation.exit(1)
+                BuildInterruption.interruptAll()
+                // `exit` would take apart what the start's threads still use.
+                _exit(1)
             }
         }
     }

@@ -192,6 +192,21 @@ import Testing
         try await Bound.wait("the build has ended") { ProcessTable.running(endless).isEmpty }
     }
 
+    @Test func aBuildOfTheStartEndsWithTheHost() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try Self.makePackage("fixture\n")
+        let endless = directory.path + "/tools/endless"
+        try FileManager.default.createSymbolicLink(atPath: endless, withDestinationPath: "/bin/sleep")
+        try ExecutableScript.make("exec '\(endless)' 1000000", at: directory.path + "/tools/swift")
+        let process = try Self.startWatching(directory)
+        defer { process.send(SIGKILL) }
+        try await Bound.wait("a build has begun") { !ProcessTable.running(endless).isEmpty }
+        process.send(SIGTERM)
+        #expect(try await process.end() == 1)
+        try await Bound.wait("the build has ended") { ProcessTable.running(endless).isEmpty }
+    }
+
     /// A mistake at the start ends nothing: each edit is tried, until the host serves.
     @Test func aStartThatFailsWaitsForEdits() async throws {
         await HostSlots.take()

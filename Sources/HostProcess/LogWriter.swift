@@ -83,12 +83,12 @@ package final class LogWriter: @unchecked Sendable {
         condition.signal()
     }
 
-    /// Waits until all lines are written, for at most a second.
+    /// Waits until all lines are written, for at most a second; not at all before the start, when none is.
     package func flush() {
         let deadline = Date(timeIntervalSinceNow: 1)
         condition.lock()
         defer { condition.unlock() }
-        while !pending.isEmpty || isWriting {
+        while isStarted, !pending.isEmpty || isWriting {
             guard condition.wait(until: deadline) else { return }
         }
     }

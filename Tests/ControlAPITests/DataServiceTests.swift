@@ -225,7 +225,7 @@ struct DataServiceTests {
     }
 
     @Test func aFullPipeTimesOut() async throws {
-        let pipe = WorkPipe<Int>(limit: 2, stallTimeout: 0.05)
+        let pipe = WorkPipe<Int>(limit: 2, stallTimeout: .milliseconds(50))
         try pipe.send(1)
         try pipe.send(2)
         #expect(throws: DocumentError.self) { try pipe.send(3) }

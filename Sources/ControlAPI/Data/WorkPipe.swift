@@ -1,15 +1,14 @@
-import StorageEngine
+import CommitPipeline
 import DocumentModel
-import DocumentStore
-import Foundation
+import StorageEngine
 
 /// A bounded pipe from a blocking thread to a task.
 ///
 /// `@unchecked Sendable`: `condition` protects all variables.
 final class WorkPipe<Element: Sendable>: @unchecked Sendable {
-    private let condition = NSCondition()
+    private let condition = MonotonicCondition()
     private let limit: Int
-    private let stallTimeout: TimeInterval
+    private let stallTimeout: Duration
     private var elements: [Element] = []
     private var waiter: CheckedContinuation<Element?, Never>?
     private var isFinished = false
@@ -17,7 +16,7 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
 
     /// - Parameter stallTimeout: how long the pipe may stay full. The limit exists because an open read session of the
     ///   store keeps its write-ahead log from being truncated.
-    init(limit: Int = 4, stallTimeout: TimeInterval = 120) {
+    init(limit: Int = 4, stallTimeout: Duration = .seconds(120)) {
         self.limit = limit
         self.stallTimeout = stallTimeout
     }
@@ -28,10 +27,11 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
     func send(_ element: Element) throws {
         condition.lock()
         defer { condition.unlock() }
-        let deadline = Date(timeIntervalSinceNow: stallTimeout)
+        let deadline = ContinuousClock.now + stallTimeout
         while elements.count >= limit, !isAbandoned {
             guard condition.wait(until: deadline) else {
-                throw DocumentError(.cancelled, "the client has read nothing for \(Int(stallTimeout)) seconds")
+                throw DocumentError(
+                    .cancelled, "the client has read nothing for \(stallTimeout.components.seconds) seconds")
             }
         }
         guard !isAbandoned else { throw CancellationError() }

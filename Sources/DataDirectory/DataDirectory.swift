@@ -154,7 +154,11 @@ package final class DataDirectory: Sendable {
             try? FileManager.default.removeItem(atPath: path)
             Self.ephemeralPaths.withLock { _ = $0.remove(path) }
         }
-        for descriptor in descriptors { FileBytes.close(descriptor) }
+        for descriptor in descriptors {
+            // A process that is just being started may still have a copy of it, which holds the lock.
+            _ = flock(descriptor, LOCK_UN)
+            FileBytes.close(descriptor)
+        }
     }
 
     private static func makeDirectory(_ path: String) throws(DataDirectoryError) {

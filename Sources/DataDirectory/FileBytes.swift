@@ -139,12 +139,12 @@ package enum FileBytes {
     ///   was copied until then stays.
     package static func copy(_ path: String, to target: String) throws(DataDirectoryError) {
         // A pipe isn't waited for.
-        let source = open(path, O_RDONLY | O_NONBLOCK)
+        let source = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard source >= 0 else { throw .refused(by: errno, "\(path) can't be read") }
         defer { close(source) }
         let before = try status(of: source, path)
         guard before.st_mode & S_IFMT == S_IFREG else { throw DataDirectoryError("\(path) isn't a regular file") }
-        let copy = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        let copy = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
         guard copy >= 0 else { throw .refused(by: errno, "\(target) can't be created") }
         defer { close(copy) }
         guard fchmod(copy, before.st_mode & 0o777) == 0 else {

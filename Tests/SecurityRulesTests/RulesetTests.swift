@@ -267,6 +267,19 @@ import Testing
         #expect(decision.explanation.contains("more than 10000 segments") == !isAllowed)
     }
 
+    @Test(arguments: [
+        ("my notes/x", true), ("my%20notes/x", false), ("a b+c%/x", true), ("a+b+c%/x", false),
+    ])
+    func aMatchNamesCollectionsPercentEncoded(path: String, allowed: Bool) throws {
+        let blocks = "match /my%20notes/{id} { allow get; } match /a+b%2Bc%25/{id} { allow get; }"
+        #expect(try isAllowed(blocks, path) == allowed)
+    }
+
+    @Test func aPercentSignInAPathBeginsAByte() throws {
+        let error = #expect(throws: InvalidRules.self) { try isAllowed("match /a%zz/{id} { allow get; }", "a%zz/x") }
+        #expect(error?.description.contains("'a%zz' isn't percent-encoded") == true)
+    }
+
     @Test(arguments: [(10_000, true), (10_001, false)])
     func aPathFromATextHasABound(segments: Int, isAllowed: Bool) throws {
         let rules = try Ruleset(

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import TextFormats
 
 extension Evaluator {
     mutating func builtin(_ function: Builtins.Function, _ arguments: [RuleValue], _ place: Int) -> RuleValue {
@@ -53,8 +54,17 @@ extension Evaluator {
         case (.string, _):
             if let text = Self.text(value) { return self.text(text.utf8.count, place) { text } }
         case (.path, .string(let text)):
-            let segments = text.split(separator: "/", maxSplits: RulesLimits.madeValues).map(String.init)
-            return segments.count <= RulesLimits.madeValues ? .path(segments) : error(MadePath.tooLong, place)
+            // One more for a slash at the start, and one to find out that there are too many.
+            var parts = text.utf8.split(
+                separator: UInt8(ascii: "/"), maxSplits: RulesLimits.madeValues + 1, omittingEmptySubsequences: false)
+            if parts.count > 1, parts[0].isEmpty { parts.removeFirst() }
+            guard parts.count <= RulesLimits.madeValues else { return error(MadePath.tooLong, place) }
+            // As on Firebase, each segment is encoded as in a form.
+            let segments = parts.compactMap { $0.isEmpty ? nil : PercentEncoding.decoded(bytes: $0, plusIsSpace: true) }
+            guard segments.count == parts.count else {
+                return error("'\(text.prefix(100))' has a segment that is empty or isn't percent-encoded", place)
+            }
+            return .path(segments)
         case (.path, .path), (.int, .int), (.float, .float), (.bool, .bool): return value
         case (.int, .float(let number)):
             return number.isNaN ? .int(0) : .int(Self.clamped(number))

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Reads the words of a rules file one after the other.
 struct Lexer {
     private let bytes: [UInt8]
@@ -33,6 +35,7 @@ struct Lexer {
 
     /// What stands between two slashes of a path, from `start` on: letters, digits and other characters up to a blank, a
     /// slash, a comma, a bracket or an operator. Parentheses belong to it in pairs, so that `(default)` can be written.
+    /// Other characters are percent-encoded, as in a form: `/my%20notes/{note}`.
     mutating func pathSegment(from start: Int) -> (text: String, end: Int) {
         position = start
         var depth = 0
@@ -49,7 +52,11 @@ struct Lexer {
             }
             position += 1
         }
-        return (String(decoding: bytes[start..<position], as: UTF8.self), position)
+        let text = bytes[start..<position]
+        if let decoded = PercentEncoding.decoded(bytes: text, plusIsSpace: true) { return (decoded, position) }
+        let shown = String(decoding: text, as: UTF8.self)
+        diagnostics.error(start, "'\(shown)' isn't percent-encoded; write a blank as %20 and a percent sign as %25")
+        return (shown, position)
     }
 
     /// Whether the byte at a place is `wanted`.

@@ -2,13 +2,20 @@ package import DocumentModel
 import TextFormats
 
 /// The query parameters of a URL. Parameters that the route doesn't read are refused.
+///
+/// As in Google's APIs, a parameter has two names: as in JSON and as in the .proto file, `mask.fieldPaths` and
+/// `mask.field_paths`.
 package struct RESTParameters: Sendable {
     private let values: [(name: String, value: String)]
 
-    /// Parameters that any request to Google's APIs may have, and that change nothing here.
-    private static let ignored: Set<String> = ["key", "alt", "prettyPrint", "$alt", "$prettyPrint"]
+    /// Parameters that any request to Google's APIs may have, and that change nothing here. An answer has all fields,
+    /// whichever `fields` selects.
+    private static let ignored: Set<String> = [
+        "key", "alt", "prettyPrint", "fields", "quotaUser", "uploadType", "upload_protocol", "$alt", "$prettyPrint",
+        "$.xgafv",
+    ]
 
-    /// - Parameter known: the names that the route reads.
+    /// - Parameter known: the names that the route reads, as in JSON.
     /// - Throws: `invalidArgument` that names an unknown parameter.
     package init(_ query: String?, known: Set<String>) throws(DocumentError) {
         var values: [(name: String, value: String)] = []
@@ -20,10 +27,19 @@ package struct RESTParameters: Sendable {
                 throw .invalidArgument("the query parameter \"\(pair)\" is not valid percent-encoding")
             }
             guard !Self.ignored.contains(name) else { continue }
-            guard known.contains(name) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
-            values.append((name, value))
+            let spelling = known.contains(name) ? name : Self.camelCase(name)
+            guard known.contains(spelling) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
+            values.append((spelling, value))
         }
         self.values = values
+    }
+
+    private static func camelCase(_ name: String) -> String {
+        let words = name.split(separator: "_", omittingEmptySubsequences: false)
+        return words.dropFirst().reduce(into: String(words[0])) { text, word in
+            text += word.prefix(1).uppercased()
+            text += word.dropFirst()
+        }
     }
 
     /// The last value of this name.

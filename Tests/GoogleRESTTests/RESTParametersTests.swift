@@ -16,7 +16,21 @@ import Testing
         #expect(try RESTParameters(nil, known: [])["a"] == nil)
     }
 
+    @Test func parametersHaveTheNamesOfTheProtoFileToo() throws {
+        let parameters = try RESTParameters(
+            "mask.field_paths=a&page_size=2&mask.fieldPaths=b", known: ["mask.fieldPaths", "pageSize"])
+        #expect(parameters.all("mask.fieldPaths") == ["a", "b"])
+        #expect(parameters["pageSize"] == "2")
+    }
+
+    @Test func parametersOfAllGooglesAPIsChangeNothing() throws {
+        let common = "fields=name&quotaUser=u&uploadType=media&upload_protocol=raw&$.xgafv=2&prettyPrint=false"
+        #expect(try RESTParameters("\(common)&a=1", known: ["a"])["a"] == "1")
+    }
+
     @Test(arguments: [
+        ("page_sizes=1", "unknown query parameter \"page_sizes\""),
+        ("access_token=x", "unknown query parameter \"access_token\""),
         ("c=1", "unknown query parameter \"c\""),
         ("a=%zz", "the query parameter \"a=%zz\" is not valid percent-encoding"),
     ]) func unknownParametersAreRefused(query: String, message: String) {

@@ -80,10 +80,13 @@ package struct VectorSearch: Hashable, Sendable {
                 other += wanted * wanted
             }
         }
-        return switch measure {
-        case .euclidean: sum.squareRoot()
-        case .dotProduct: sum
-        case .cosine: 1 - sum / (own.squareRoot() * other.squareRoot())
+        switch measure {
+        case .euclidean: return sum.squareRoot()
+        case .dotProduct: return sum
+        case .cosine:
+            // Of the same vector twice, the root of the product is exact, so that the distance is 0.
+            let product = own * other
+            return 1 - sum / (product.isNormal ? product.squareRoot() : own.squareRoot() * other.squareRoot())
         }
     }
 

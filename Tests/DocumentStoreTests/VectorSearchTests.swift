@@ -16,8 +16,8 @@ struct VectorSearchTests {
         case .euclidean: return zip(a, b).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }.squareRoot()
         case .dotProduct: return dot
         case .cosine:
-            let lengths = [a, b].map { $0.reduce(0) { $0 + $1 * $1 }.squareRoot() }
-            return 1 - dot / (lengths[0] * lengths[1])
+            let squares = [a, b].map { $0.reduce(0) { $0 + $1 * $1 } }
+            return 1 - dot / (squares[0] * squares[1]).squareRoot()
         }
     }
 
@@ -66,6 +66,20 @@ struct VectorSearchTests {
                 #expect(found.explanation.cost?.documentsReturned == min(limit, sorted.count))
             }
         }
+    }
+
+    /// The root of a product that is too large or too small isn't exact.
+    @Test(arguments: [
+        ([1, 2], 0), ([0.1, 0.2, 0.7], 0), ([1e-120, 3e-120], 1e-15), ([1e120, 3e120], 1e-15),
+    ] as [([Double], Double)])
+    func theCosineDistanceOfAVectorFromItselfIsZero(numbers: [Double], error: Double) throws {
+        let search = try VectorSearch(
+            field: try FieldPath("v"), vector: numbers, measure: .cosine, limit: 1, resultField: nil, threshold: nil)
+        let time = Timestamp(microseconds: 1)
+        let document = Document(
+            path: try DocumentPath("c/a"), fields: ["v": Self.vector(numbers)], createTime: time, updateTime: time)
+        let distance = try #require(search.distance(of: document))
+        #expect(abs(distance) <= error)
     }
 
     private static func searchOfOne() throws -> VectorSearch {

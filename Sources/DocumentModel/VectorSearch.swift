@@ -55,6 +55,9 @@ package struct VectorSearch: Hashable, Sendable {
         guard (1...Self.maxLimit).contains(limit) else {
             throw .invalidArgument("findNearest.limit must be 1 to \(Self.maxLimit), not \(limit)")
         }
+        if let threshold, !threshold.isFinite {
+            throw .invalidArgument("findNearest.distanceThreshold must be a finite number, not \(threshold)")
+        }
         do throws(DocumentError) {
             if let resultField { try DocumentLimits.checkFieldName(resultField) }
         } catch {

@@ -75,7 +75,7 @@ extension Queryable {
     ///   - distanceMeasure: How the distance is measured.
     ///   - distanceResultField: The name of a field that each result has with its distance. It replaces a document's own;
     ///     after `select`, it is one of the selected fields or isn't there.
-    ///   - distanceThreshold: The maximum distance; with `dotProduct` the minimum.
+    ///   - distanceThreshold: The maximum distance; with `dotProduct` the minimum. A finite number.
     public func findNearest(
         vectorField: some FieldPathConvertible, queryVector: VectorValue, limit: Int,
         distanceMeasure: VectorQuery.DistanceMeasure, distanceResultField: String? = nil,
@@ -84,9 +84,6 @@ extension Queryable {
         let search = Result { () throws(DocumentError) -> VectorSearch in
             if let problem = queryVector.problem {
                 throw .invalidArgument("findNearest.queryVector: \(problem.message)")
-            }
-            guard distanceThreshold?.isNaN != true else {
-                throw .invalidArgument("findNearest.distanceThreshold is NaN")
             }
             return try VectorSearch(
                 field: try vectorPath(vectorField), vector: queryVector.array, measure: distanceMeasure.model,

@@ -65,6 +65,8 @@ enum OracleSearches {
             search("too many elements", ["queryVector": Words.vector(Array(repeating: 0.5, count: 2049))]),
             search("an array", ["queryVector": Words.array(Words.double(1))]),
             search("a reserved name", ["distanceResultField": #""__d__""#]),
+            search("a threshold that isn't a number", ["distanceThreshold": #""NaN""#]),
+            search("an infinite threshold", ["distanceThreshold": #""-Infinity""#]),
             search("limited", query: #""limit":1"#), search("with an offset", query: #""offset":1"#),
             search(
                 "with a cursor",

@@ -95,7 +95,11 @@ import Testing
             #expect(
                 await refusal(search(items, limit: limit)) == "findNearest.limit must be 1 to 1000, not \(limit)")
         }
-        #expect(await refusal(search(items, threshold: .nan)) == "findNearest.distanceThreshold is NaN")
+        for threshold in [Double.nan, .infinity, -.infinity] {
+            #expect(
+                await refusal(search(items, threshold: threshold))
+                    == "findNearest.distanceThreshold must be a finite number, not \(threshold)")
+        }
         #expect(
             await refusal(search(items, resultField: ""))
                 == "findNearest.distanceResultField: a field name must not be empty")

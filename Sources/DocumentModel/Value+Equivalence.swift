@@ -17,7 +17,7 @@ extension Value {
 
 extension [String: Value] {
     /// The value of exactly this name: a dictionary's lookup finds a canonically equivalent one too.
-    func member(_ name: String) -> Value? {
+    package func member(_ name: String) -> Value? {
         guard let index = index(forKey: name), TextBytes.equal(self[index].key, name) else { return nil }
         return self[index].value
     }

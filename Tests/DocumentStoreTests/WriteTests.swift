@@ -31,6 +31,39 @@ struct WriteTests {
         }
     }
 
+    /// As with what SDKs send to merge `{v: {e: 1}}`, where a document has a vector.
+    @Test func aVectorIsReplacedByWhatIsSetBelowItsName() async throws {
+        let (vector, other) = (Value.vector([1, 2]), Value.vector([7, 8]))
+        let inner = Value.map(["value": .integer(1)])
+        let cases: [(mask: [String], new: Value, expected: Value)] = [
+            (["v.e"], .map(["e": .integer(1)]), .map(["e": .integer(1)])), (["v.value"], inner, inner),
+            (["v.e"], .null, vector), (["v.value"], .null, vector), (["v.value"], other, vector),
+            (["v", "v.value"], other, other),
+        ]
+        for (mask, new, expected) in cases {
+            let paths = try mask.map { try FieldPath($0) }
+            try await withStore { test in
+                try await test.set("a/b", ["v": vector])
+                try await test.commit([
+                    Write(path: try DocumentPath("a/b"), operation: .update(["v": new], mask: paths))
+                ])
+                #expect(try await test.get("a/b")?.fields == ["v": expected], "\(mask)")
+            }
+        }
+    }
+
+    @Test func aTransformBelowAVectorsNameReplacesIt() async throws {
+        try await withStore { test in
+            try await test.set("a/b", ["v": .vector([1, 2])])
+            try await test.commit([
+                Write(
+                    path: try DocumentPath("a/b"), operation: .update([:], mask: []),
+                    transforms: [FieldTransform(try FieldPath("v.value"), .arrayUnion([.integer(3)]))])
+            ])
+            #expect(try await test.get("a/b")?.fields == ["v": .map(["value": .array([.integer(3)])])])
+        }
+    }
+
     struct TransformCase: Sendable {
         var before: Value?
         var operation: FieldTransform.Operation

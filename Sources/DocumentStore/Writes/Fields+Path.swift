@@ -1,6 +1,16 @@
 import DocumentModel
 
+/// A vector is one value: nothing is in it, and what is set below its name replaces it.
 extension [String: Value] {
+    /// The value at a path through maps; nil if there is none.
+    func value(at path: ArraySlice<String>) -> Value? {
+        guard let name = path.first, let value = member(name) else { return nil }
+        let rest = path.dropFirst()
+        guard !rest.isEmpty else { return value }
+        guard case .map(let inner) = value, value.vectorElements == nil else { return nil }
+        return inner.value(at: rest)
+    }
+
     /// Sets the value at a path and creates missing maps on the way, or removes the value if it is nil.
     mutating func set(_ value: Value?, at path: ArraySlice<String>) {
         guard let name = path.first else { return }
@@ -10,7 +20,7 @@ extension [String: Value] {
             return
         }
         var inner: [String: Value]
-        if case .map(let fields) = self[name] {
+        if let outer = self[name], case .map(let fields) = outer, outer.vectorElements == nil {
             inner = fields
         } else if value == nil {
             return

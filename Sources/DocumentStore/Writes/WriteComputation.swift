@@ -194,11 +194,10 @@ struct WriteComputation {
     private func merge(
         _ new: [String: Value], mask: [FieldPath], into fields: inout [String: Value]
     ) throws(DocumentError) {
-        let new = Value.map(new)
         for field in mask { try field.check() }
         // Shorter paths first, so that longer paths apply to maps that shorter ones have set.
         for field in mask.sorted(by: { $0.segments.count < $1.segments.count }) {
-            fields.set(new[field], at: field.segments[...])
+            fields.set(new.value(at: field.segments[...]), at: field.segments[...])
         }
     }
 
@@ -215,7 +214,7 @@ struct WriteComputation {
         var results: [Value] = []
         var arrays: Set<FieldPath> = []
         for transform in write.transforms {
-            let current = Value.map(fields)[transform.field]
+            let current = fields.value(at: transform.field.segments[...])
             if transform.isOfArray, !arrays.insert(transform.field).inserted || isRepeated {
                 repeated.add(current)
                 if repeated.refusal != nil { break }

@@ -136,7 +136,10 @@ enum OracleWrites {
 
     private static var masks: [OracleCase] {
         let before = Words.set(
-            "w/d", ["a": int(1), "m": Words.map(["x": int(1), "y": int(2)]), "q.r": int(5)])
+            "w/d",
+            [
+                "a": int(1), "m": Words.map(["x": int(1), "y": int(2)]), "q.r": int(5), "v": Words.vector([1, 2]),
+            ])
         let tables: [([String: String], [String])] = [
             (["a": int(2), "z": int(9)], ["a"]), ([:], ["a"]), (["m": Words.map(["x": int(5)])], ["m.x"]),
             (["m": Words.map([:])], ["m.x"]), ([:], ["m.x", "m.y"]), (["m": Words.map(["z": int(1)])], ["m"]),
@@ -145,7 +148,8 @@ enum OracleWrites {
             ([:], ["m", "m.x"]), (["a": int(5)], ["a", "a"]), (["a": int(5)], []), ([:], ["__foo__"]),
             ([:], ["a..b"]), ([:], ["a-b"]), ([:], [""]), ([:], ["`a"]), (["a": Words.map(["b": int(1)])], ["a.b"]),
             ([:], ["a.b"]), (["m": int(1)], ["nope.x"]), (["0a": int(1)], ["0a"]), (["é": int(1)], ["é"]),
-            (["é": int(1)], ["`é`"]),
+            (["é": int(1)], ["`é`"]), (["v": Words.map(["e": int(1)])], ["v.e"]), ([:], ["v.e"]), ([:], ["v.value"]),
+            (["v": Words.vector([3])], ["v.value"]), (["v": Words.vector([3])], ["v", "v.value"]),
         ]
         return tables.map { fields, mask in
             leaves("mask \(mask) with \(fields.keys.sorted())", before: before, Words.update("w/d", fields, mask: mask))

@@ -78,6 +78,15 @@ import Testing
         }
     }
 
+    @Test func aQueryThatFindsNoneOfTheChildrenIsAnEmptyObject() async throws {
+        try await TestPort.run(rules: Self.rules) { port in
+            let client = try await port.client()
+            #expect(try await client.ask("PUT", "/open/a.json", body: #"{"b":{"x":1}}"#).status == 200)
+            #expect(try await client.ask("GET", "/open/a.json?orderBy=%22x%22&startAt=2").body == "{}")
+            #expect(try await client.ask("GET", "/open/zzz.json?orderBy=%22x%22&startAt=2").body == "null")
+        }
+    }
+
     @Test(arguments: [false, true]) func whatIsNotHTTPIsRefused(isFirst: Bool) async throws {
         try await TestPort.run { port in
             let client = try await port.client()

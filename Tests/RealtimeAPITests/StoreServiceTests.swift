@@ -716,6 +716,34 @@ import Testing
         await host.close()
     }
 
+    /// By REST. Clients that read through the SDKs' protocols get null.
+    @Test func aQueryThatFindsNoneOfTheChildrenIsAnEmptyObject() async throws {
+        let host = try Host()
+        try await host.set("open/scores", #"{"a":1,"b":2}"#)
+        try await host.set("open/leaf", "1")
+        let database = try host.database()
+        func read(_ path: String, from key: String?, showsEmptyResult: Bool = true) async throws -> String {
+            var query = RealtimeQuery(index: .key)
+            query.start = try key.map {
+                RealtimeQuery.Bound(value: nil, key: .key(try RealtimeKey($0)), isInclusive: true)
+            }
+            var read = RealtimeRead(try RealtimePath(path), query: query, form: .value(.plain))
+            read.showsEmptyResult = showsEmptyResult
+            let asked = read
+            let result = await withCheckedContinuation { continuation in
+                database.read(asked, as: .admin, for: Self.client) { continuation.resume(returning: $0) }
+            }
+            guard case .bytes(let bytes) = try result.get().content else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(try await read("open/scores", from: "b") == #"{"b":2}"#)
+        #expect(try await read("open/scores", from: "c") == "{}")
+        #expect(try await read("open/scores", from: "c", showsEmptyResult: false) == "null")
+        for path in ["open/nothing", "open/leaf"] { #expect(try await read(path, from: "c") == "null") }
+        #expect(try await read("open/nothing", from: nil) == "null")
+        await host.close()
+    }
+
     /// It looks at all children until the index is there.
     @Test(.endsHangs) func aQueryIsAnsweredWhileItsIndexIsBuilt() async throws {
         let host = try Host()

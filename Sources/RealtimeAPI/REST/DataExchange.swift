@@ -204,8 +204,9 @@ final class DataExchange: EventStreamOwner {
             } else {
                 .value(request.form)
             }
-        let read = RealtimeRead(
+        var read = RealtimeRead(
             target.path, query: isConflict || target.isPriority ? nil : request.query, form: form, wantsHash: wantsHash)
+        read.showsEmptyResult = true
         cancellation = read.cancellation
         let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
         if let milliseconds = request.timeoutMilliseconds {

@@ -41,6 +41,8 @@ package struct RealtimeRead: Sendable {
     package var wantsHash = false
     /// Whether a query without an index fails. If not, it is answered within a bound on the nodes it looks at.
     package var requiresIndex = true
+    /// Whether a query that finds none of a node's children reads `{}`, as REST answers it. If not, it reads null.
+    package var showsEmptyResult = false
     /// Whether a stream's units are counted.
     package var countsUnits = false
     package let cancellation = OperationCancellation()

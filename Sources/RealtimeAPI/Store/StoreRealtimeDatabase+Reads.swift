@@ -98,6 +98,7 @@ extension StoreRealtimeDatabase {
                     return .failure(error)
                 }
                 do {
+                    let isEmpty = try isEmptyResult(read, state)
                     var (bytes, rows) = (0, 0)
                     let content = try spool.collect(for: holder, until: read.cancellation) { receive in
                         func receivePiece(_ piece: [UInt8]) throws {
@@ -106,6 +107,7 @@ extension StoreRealtimeDatabase {
                             try receive(piece)
                         }
                         switch read.form {
+                        case .value where isEmpty: try receivePiece(Array("{}".utf8))
                         case .value(let form):
                             rows = try state.writeJSON(at: read.path, matching: read.query, as: form, receivePiece)
                         case .shallow: try state.writeShallowJSON(at: read.path, matching: read.query, receivePiece)
@@ -134,5 +136,10 @@ extension StoreRealtimeDatabase {
                 case .failure(let failure): completion(.failure(RealtimeServiceError(failure, of: name)))
                 }
             })
+    }
+
+    private func isEmptyResult(_ read: RealtimeRead, _ state: RealtimeSnapshot) throws -> Bool {
+        guard read.showsEmptyResult, let query = read.query, !query.loadsAll else { return false }
+        return try state.matches(of: query, at: read.path).entries.isEmpty && state.hasChildren(at: read.path)
     }
 }

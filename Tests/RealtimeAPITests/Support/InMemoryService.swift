@@ -100,9 +100,11 @@ final class InMemoryDatabase: RealtimeDatabase {
         }
         if let error = unindexed(read.path, read.query), read.requiresIndex { return .failure(error) }
         var node = tree[read.path]
+        let hasChildren = node.map { !$0.children.isEmpty } ?? false
         if let query = read.query { node = node?.matching(query) }
         var writer = JSONWriter()
         switch read.form {
+        case .value where read.showsEmptyResult && node == nil && hasChildren: writer.raw("{}")
         case .shallow: writer.realtimeShallow(node)
         case .value(let form): writer.realtime(node, as: form)
         case .priority:

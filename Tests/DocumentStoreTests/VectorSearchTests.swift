@@ -69,9 +69,10 @@ struct VectorSearchTests {
     }
 
     /// The root of a product that is too large or too small isn't exact.
-    @Test(arguments: [
-        ([1, 2], 0), ([0.1, 0.2, 0.7], 0), ([1e-120, 3e-120], 1e-15), ([1e120, 3e120], 1e-15),
-    ] as [([Double], Double)])
+    @Test(
+        arguments: [
+            ([1, 2], 0), ([0.1, 0.2, 0.7], 0), ([1e-120, 3e-120], 1e-15), ([1e120, 3e120], 1e-15),
+        ] as [([Double], Double)])
     func theCosineDistanceOfAVectorFromItselfIsZero(numbers: [Double], error: Double) throws {
         let search = try VectorSearch(
             field: try FieldPath("v"), vector: numbers, measure: .cosine, limit: 1, resultField: nil, threshold: nil)

@@ -44,13 +44,28 @@ package struct Release: Sendable {
         _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool,
         copies: LocalCopies?
     ) async throws -> [Release] {
-        var current = isLocal ? [:] : try store.index().current
-        current[HostConfiguration.rulesName] = nil
+        let deployed = isLocal ? [] : try deployed(store)
         var releases: [Release] = []
-        for bundle in configuration.bundles where current[bundle.name] == nil {
+        for bundle in configuration.bundles where !deployed.contains(where: { $0.bundle == bundle.name }) {
             let release = try await local(bundle, configuration, try locator.executable(of: bundle))
             releases.append(try await copies?.copy(release, id: localID + "-0") ?? release)
         }
+        return releases + deployed
+    }
+
+    /// Checks that the host can serve what was deployed. It is called before the store is opened, which may bring that up
+    /// to a version that an older host refuses.
+    ///
+    /// - Throws: ``ReleaseError`` if it can't.
+    package static func checkDeployed(_ store: ReleaseStore) throws(ReleaseError) { _ = try deployed(store) }
+
+    /// The current release of each bundle that was deployed.
+    ///
+    /// - Throws: ``ReleaseError`` if one can't be served.
+    private static func deployed(_ store: ReleaseStore) throws(ReleaseError) -> [Release] {
+        var current = try store.index().current
+        current[HostConfiguration.rulesName] = nil
+        var releases: [Release] = []
         for (bundle, id) in current.sorted(by: { $0.key < $1.key }) {
             do throws(ReleaseError) {
                 releases.append(try store.release(of: bundle, id))

@@ -81,6 +81,7 @@ package struct HostParts: Sendable {
         do {
             signInConfiguration = try SignInConfiguration(configuration)
             first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
+            if !isLocal { try Release.checkDeployed(releases) }
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
             signIn =
                 configuration.hasUsers

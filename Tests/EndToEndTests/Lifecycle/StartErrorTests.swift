@@ -118,6 +118,22 @@ import Testing
         try await expectRefusal(directory, [path, words])
     }
 
+    /// The former host goes on with the data, which a newer one could have brought up to its own version.
+    @Test func aHostThatCannotServeWhatIsDeployedLeavesTheDataAlone() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: "")
+        let release = "data/releases/shop/1"
+        try FileManager.default.createDirectory(
+            atPath: directory.path + "/" + release, withIntermediateDirectories: true)
+        try directory.write("1\n", to: "data/version")
+        try directory.write(
+            #"{ "format": 1, "current": { "shop": "1" }, "history": [] }"#, to: "data/releases/index.json")
+        try directory.write(#"{ "manifest": { "protocolVersion": 1 } }"#, to: release + "/release.json")
+        try await expectRefusal(directory, ["version 1 of the worker protocol", "rollback shop"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.data)
+        #expect(!names.contains { $0.hasPrefix("documents.") }, "\(names)")
+    }
+
     @Test func aBundleThatHangsIsGivenUp() async throws {
         let directory = try HostDirectory()
         let path = try directory.script("echo waiting; sleep 3600")

@@ -33,13 +33,6 @@ final class RocksDBBatch {
         RocksDBKey.with(UInt8(table.rawValue), key) { rocksdb_writebatch_delete(batch, $0, $1) }
     }
 
-    /// The row that makes a store one of the newest version.
-    static func ofVersion() throws(StorageError) -> RocksDBBatch {
-        let batch = try RocksDBBatch()
-        batch.put(own: RocksDBReader.versionKey, [RocksDBEngine.version])
-        return batch
-    }
-
     func put(own key: [UInt8], _ value: [UInt8]) {
         key.withUnsafeBytes { key in value.withUnsafeBytes { put(RocksDBKey.own, key, $0) } }
     }

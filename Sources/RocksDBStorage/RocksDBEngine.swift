@@ -6,8 +6,8 @@ package import StorageEngine
 ///
 /// Each commit is one record of the log, which is synced. The process owns the directory while the engine is open.
 package final class RocksDBEngine: StorageEngine {
-    /// The version of what is in a store. One with a higher version is refused. Before 2, ranges were removed as such.
-    static let version: UInt8 = 2
+    /// The version of what our rows mean to the engine. A store with a higher one is refused.
+    static let version: UInt8 = 1
 
     let directory: String
     /// Admits one writer at a time.
@@ -40,25 +40,16 @@ package final class RocksDBEngine: StorageEngine {
             // Left behind by a process that was killed; the second is RocksDB's, before it is complete.
             for suffix in ["", ".tmp"] { StoreFile.removeAll(checkpoint + suffix) }
             try RocksDBFiles.keepPrivate(directory)
-            try readVersion(as: role)
+            try handle.reading { try RocksDBReader($0, of: handle, snapshot: nil).checkVersion(as: role) }
+            if handle.refusal == nil { handle.mayHoldRanges = try handle.reading { !Self.holdsNoRanges($0) } }
         } catch {
             handle.close()
             throw error
         }
     }
 
-    /// Reads the store's version, and brings it up to date once nothing is left of what makes the difference.
-    private func readVersion(as role: RocksDBFiles.Role) throws {
-        let version = try handle.reading { try RocksDBReader($0, of: handle, snapshot: nil).version(as: role) }
-        guard version < Self.version else { return handle.mayHoldRanges = false }
-        try handle.writing { pointer, refusal in
-            guard refusal == nil, Self.holdsNoRanges(pointer) else { return }
-            // If it can't be written, the next start does it.
-            guard (try? commit(RocksDBBatch.ofVersion(), to: pointer)) != nil else { return }
-            handle.mayHoldRanges = false
-        }
-    }
-
+    /// Whether no range was removed as such, as earlier programs did it, or none is left.
+    ///
     /// - Parameter database: has just been opened for commits, so that all its rows are in tables.
     private static func holdsNoRanges(_ database: OpaquePointer) -> Bool {
         guard let properties = rocksdb_property_value(database, "rocksdb.aggregated-table-properties") else {
@@ -119,7 +110,11 @@ package final class RocksDBEngine: StorageEngine {
         guard mkdir(draft, 0o700) == 0 else { throw StoreFile.refusal("\(draft) can't be written") }
         let handle = try RocksDBHandle(creating: draft)
         defer { handle.close() }
-        try handle.writing { pointer, _ in try RocksDBBatch.ofVersion().commit(to: pointer, directory: draft) }
+        try handle.writing { pointer, _ in
+            let batch = try RocksDBBatch()
+            batch.put(own: RocksDBReader.versionKey, [version])
+            try batch.commit(to: pointer, directory: draft)
+        }
     }
 }
 

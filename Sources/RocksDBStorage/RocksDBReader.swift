@@ -123,7 +123,7 @@ final class RocksDBReader: StorageReader {
     static let versionKey = Array("version".utf8)
 
     /// - Throws: `StorageError` if the store isn't ours, or is newer.
-    func version(as role: RocksDBFiles.Role) throws -> UInt8 {
+    func checkVersion(as role: RocksDBFiles.Role) throws {
         let found = try Self.versionKey.withUnsafeBytes { try RocksDBKey.with(RocksDBKey.own, $0) { try get($0, $1) } }
         guard let version = found?.first else {
             throw StorageError(
@@ -135,7 +135,6 @@ final class RocksDBReader: StorageReader {
                 "\(role.name) \(directory) has version \(version), newer than \(RocksDBEngine.version), the newest that "
                     + "this program knows; use a newer program")
         }
-        return version
     }
 
     private static func key(of iterator: OpaquePointer) -> UnsafeRawBufferPointer? {

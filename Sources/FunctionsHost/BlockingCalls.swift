@@ -22,19 +22,10 @@ struct BlockingCalls: BlockingFunctions {
         guard let function = function(moment), let loop = loops.randomElement() else { return nil }
         let name = function.manifest.name
         guard let body = try? JSONValue.object(event).serialized() else { return nil }
-        let outcome = await withCheckedContinuation { continuation in
+        let address = event["ip_address"]?.stringValue.flatMap { IPAddress($0) }
+        let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<InvocationOutcome, Never>) in
             loop.eventLoop.execute {
-                let call = BlockingCall { continuation.resume(returning: $0) }
-                do throws(AdmissionRefusal) {
-                    _ = try function.admit(for: call, on: loop) {
-                        InvocationRequest(
-                            head: InvocationHead(headers: HeaderBlock([("Content-Type", "application/json")])),
-                            body: .bytes(ByteBuffer(bytes: body)))
-                    }
-                } catch {
-                    function.countRefusal(error.failure, now: loop.eventLoop.now)
-                    call.invocationAnswered(.notStarted(error.failure))
-                }
+                Self.ask(function, body, from: address, on: loop) { continuation.resume(returning: $0) }
             }
         }
         if case .result(let result) = outcome {
@@ -45,6 +36,29 @@ struct BlockingCalls: BlockingFunctions {
             function: name, httpStatus: failure.code.httpStatus, status: failure.code.wireName,
             message: failure.message,
             details: failure.details.flatMap { try? JSONValue(parsing: Array($0.readableBytesView)) })
+    }
+
+    /// Begins the invocation; called on its loop.
+    ///
+    /// - Parameters:
+    ///   - event: JSON.
+    ///   - address: of the client that signs in, whose share of the queue it uses and whose limits it counts for; nil
+    ///     for the host's own callers.
+    static func ask(
+        _ function: ServedFunction, _ event: [UInt8], from address: IPAddress?, on loop: InvocationLoop,
+        answer: @escaping (InvocationOutcome) -> Void
+    ) {
+        let call = BlockingCall(answer)
+        do throws(AdmissionRefusal) {
+            _ = try function.admit(address: address, for: call, on: loop) {
+                InvocationRequest(
+                    head: InvocationHead(headers: HeaderBlock([("Content-Type", "application/json")])),
+                    body: .bytes(ByteBuffer(bytes: event)))
+            }
+        } catch {
+            function.countRefusal(error.failure, now: loop.eventLoop.now)
+            call.invocationAnswered(.notStarted(error.failure))
+        }
     }
 }
 

@@ -64,12 +64,15 @@ final class BlockingExchange: Exchange, InvocationClient {
         case .invalid(let rejection): return refuse(.unauthenticated, reason: rejection.message)
         case .needsKeys, .unavailable: return refuse(.keysUnavailable, reason: "Google's keys can't be fetched")
         }
-        let type = (try? JSONNode(parsing: Array(event.readableBytesView)))?["event_type"]?.text
+        let claims = try? JSONNode(parsing: Array(event.readableBytesView))
+        let type = claims?["event_type"]?.text
         guard type == trigger.moment.rawValue else {
             return refuse(.badRequest, reason: "its event_type is \(type ?? "missing")")
         }
+        // Of the client that signs in: the request comes from Google for all of them.
+        let address = claims?["ip_address"]?.text.flatMap { IPAddress($0) }
         do throws(AdmissionRefusal) {
-            invocation = try function.admit(for: self, on: loop.invocations) {
+            invocation = try function.admit(address: address, for: self, on: loop.invocations) {
                 InvocationRequest(
                     head: InvocationHead(headers: HeaderBlock([("Content-Type", "application/json")])),
                     body: .bytes(event))

@@ -407,6 +407,19 @@ import Testing
         #expect(script.session.principal == .client(nil))
     }
 
+    /// Its session would end with the key, though no server is signed in any more.
+    @Test func aServerThatSignsOutDependsOnItsKeyNoLonger() {
+        var script = SessionScript()
+        _ = script.ask(1, "gauth", #"{"cred":"T"}"#)
+        _ = script.session.verified(1, .success(.init(.admin, serverKey: "key")))
+        #expect(script.session.serverKey == "key")
+        _ = script.ask(2, "gauth", #"{"cred":"X"}"#)
+        _ = script.session.verified(2, .failure(.expiredToken))
+        #expect(script.session.serverKey == "key")
+        _ = script.ask(3, "unauth", "{}")
+        #expect(script.session.serverKey == nil)
+    }
+
     @Test func atItsEndATokenIsRevokedAndTheConnectionClosed() {
         var script = SessionScript()
         _ = script.ask(1, "q", #"{"p":"/a","h":""}"#)

@@ -19,8 +19,6 @@ final class RealtimeConnection: @unchecked Sendable {
     private var reads = ReadsInProgress()
     private var tokenEnd: Scheduled<Void>?
     private var appTokenEnd: Scheduled<Void>?
-    /// The key of a server that is connected.
-    private var serverKey: String?
     /// What the client hasn't taken.
     private var held: HeldMemory?
     /// Messages whose requests aren't answered.
@@ -278,9 +276,7 @@ final class RealtimeConnection: @unchecked Sendable {
         _ id: RealtimeSession.OperationID, _ result: Result<RealtimeCredentials.Bearer, RealtimeServiceError>
     ) {
         switch result {
-        case .success(let bearer):
-            serverKey = bearer.serverKey
-            story.answered(id, RequestAnswer.authenticated(bearer.principal).summary)
+        case .success(let bearer): story.answered(id, RequestAnswer.authenticated(bearer.principal).summary)
         case .failure(let error): story.answered(id, RequestAnswer.failure(error).summary)
         }
         perform(session.verified(id, result))
@@ -328,7 +324,7 @@ final class RealtimeConnection: @unchecked Sendable {
 
     /// Ends the session if its token's key was revoked.
     func endIfRevoked() {
-        guard let serverKey, loop.parts.credentials.isRevoked(serverKey) else { return }
+        guard let serverKey = session.serverKey, loop.parts.credentials.isRevoked(serverKey) else { return }
         perform(session.tokenEnded())
     }
 

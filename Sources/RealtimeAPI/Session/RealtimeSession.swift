@@ -69,6 +69,8 @@ struct RealtimeSession {
     private let opening: Opening
     private let limits: RealtimeConnectionLimits
     private(set) var principal = RealtimePrincipal.client(nil)
+    /// The key that has signed the token of the server that is signed in; nil once it is signed out.
+    private(set) var serverKey: String?
     private var isAppVerified: Bool
     private var requests: RequestQueue
     private var listens: [ListenID: Listen] = [:]
@@ -281,6 +283,7 @@ struct RealtimeSession {
         _ bearer: RealtimeCredentials.Bearer, _ id: OperationID, _ actions: inout [Action]
     ) {
         principal = bearer.principal
+        serverKey = bearer.serverKey
         actions.append(.setTokenEnd(bearer.until))
         if !isAppVerified { actions += withoutApp() }
         if listens.isEmpty {

@@ -230,13 +230,13 @@ package struct WorkerPoolState: Equatable {
         if [.ready, .blocked].contains(workers[index].phase) { workers[index].phase = .draining }
         if isCrash, !workers[index].hasCrashed, workers[index].phase != .starting {
             workers[index].hasCrashed = true
-            countCrash(now)
+            countCrash(hadStarted: true, now)
         }
     }
 
-    private mutating func countCrash(_ now: NIODeadline) {
+    private mutating func countCrash(hadStarted: Bool, _ now: NIODeadline) {
         crashes += 1
-        mayStartAt = now + Self.pause(afterCrashes: crashes)
+        mayStartAt = now + Self.pause(afterCrashes: crashes, hadStarted: hadStarted)
     }
 
     /// A worker's process has ended.
@@ -247,7 +247,7 @@ package struct WorkerPoolState: Equatable {
         guard crashed else { return startAsNeeded(now: now) }
         // The probe has its result.
         if probed != nil { probed = 0 }
-        if !worker.hasCrashed { countCrash(now) }
+        if !worker.hasCrashed { countCrash(hadStarted: worker.phase != .starting, now) }
         var actions: [Action] = []
         if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
             // Nothing indicates that the next start would succeed; callers get an answer instead of waiting.
@@ -314,8 +314,11 @@ package struct WorkerPoolState: Equatable {
     static let startsTried = 3
 
     /// No pause after the first crash, then 100 ms, doubled with each crash up to 10 s.
-    static func pause(afterCrashes crashes: Int) -> TimeAmount {
-        crashes <= 1 ? .zero : .milliseconds(min(100 << Int64(min(crashes - 2, 10)), 10_000))
+    ///
+    /// - Parameter hadStarted: whether the worker that crashed last had started: then an invocation may have ended it, and
+    ///   others wait for at most a second. A caller can make handlers trap for as long as it likes.
+    static func pause(afterCrashes crashes: Int, hadStarted: Bool) -> TimeAmount {
+        crashes <= 1 ? .zero : .milliseconds(min(100 << Int64(min(crashes - 2, 10)), hadStarted ? 1000 : 10_000))
     }
 
     private func index(_ id: WorkerID) -> Int? { workers.firstIndex { $0.id == id } }

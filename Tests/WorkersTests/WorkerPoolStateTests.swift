@@ -222,7 +222,19 @@ import Testing
         let second = start + .milliseconds(100)
         #expect(pool.tick(now: second) == [.start(3)])
         #expect(pool.workerEnded(3, crashed: true, now: second) == [.wake(at: second + .milliseconds(200))])
-        #expect(WorkerPoolState.pause(afterCrashes: 1000) == .seconds(10))
+        #expect(WorkerPoolState.pause(afterCrashes: 1000, hadStarted: false) == .seconds(10))
+    }
+
+    @Test(arguments: [true, false]) func callsWaitASecondAtMostForTheNextWorkerAfterTraps(isNoticedEarly: Bool) {
+        var pool = pool()
+        var now = start
+        for id in 1...20 as ClosedRange<UInt64> {
+            #expect(pool.arrived(ticket(id), now: now) + pool.tick(now: now) == [.start(id)])
+            #expect(pool.workerBecameReady(id, now: now) == [.dispatch(ticket(id), to: id)])
+            if isNoticedEarly { pool.workerBroke(id, isCrash: true, now: now) }
+            #expect(pool.workerEnded(id, crashed: true, now: now) == [])
+            now = now + .seconds(1)
+        }
     }
 
     @Test func anInvocationThatEndsResetsThePauses() {

@@ -455,6 +455,46 @@ import Testing
         #expect(try rules.decide(request, TestRules.documents()).isAllowed == isAllowed)
     }
 
+    /// As the official emulator decides.
+    @Test(arguments: [
+        ("v is vector", true), ("v is map", false), ("v is list", false), ("v is number", false),
+        ("v.size() == 2", false), ("v.keys().size() == 2", false), ("v.value.size() == 2", false),
+        ("'value' in v", false), ("1.0 in v", false), ("v[0] == 1.0", false), ("v['value'] == [1.0, 2.0]", false),
+        ("v.get('value', 5) == 5", false), ("v.diff(v).affectedKeys().size() == 0", false), ("v < other", false),
+        ("v == {'__type__': '__vector__', 'value': [1.0, 2.0]}", false), ("v == [1.0, 2.0]", false),
+        ("resource.data.get(['v', 'value'], 5) == 5", true), ("v == resource.data.same", true), ("v != other", true),
+        ("v == other", false), ("v in [resource.data.same]", true), ("v in [other]", false),
+        ("v in resource.data.list", false), ("[v].toSet().hasOnly([resource.data.same])", true),
+        ("resource.data.map is map && resource.data.map.v is vector", true),
+        ("resource.data.diff({'v': other}).changedKeys().hasOnly(['v'])", true),
+        ("resource.data.diff({'v': resource.data.same}).changedKeys().size() == 0", true),
+    ])
+    func aVectorIsNoMap(condition: String, isAllowed: Bool) throws {
+        let (v, other) = (Value.vector([1, 2]), Value.vector([1, 3]))
+        let document = try TestRules.document(
+            "a/b", ["v": v, "same": v, "other": other, "map": .map(["v": v]), "list": .array([.map(["d": v])])])
+        let rules = try Ruleset(
+            TestRules.file(
+                "match /a/b { function holds(v, other) { return \(condition); } "
+                    + "allow get: if holds(resource.data.v, resource.data.other); }"))
+        let request = TestRules.get("a/b", TestRules.user(), document)
+        #expect(try rules.decide(request, TestRules.documents()).isAllowed == isAllowed)
+    }
+
+    @Test(arguments: [
+        ("resource.data.v is vector", true), ("resource.data.v is map", false), ("resource.data.v is list", false),
+    ])
+    func aQueryForAVectorFindsNoMaps(condition: String, isAllowed: Bool) throws {
+        let rules = try Ruleset(TestRules.file("match /a/{b} { allow list: if \(condition); }"))
+        var query = Query(collectionID: "a")
+        for operation in [Query.Operator.equal, .greaterThan] {
+            query.filter = .field(FieldPath(segments: ["v"]), operation, .vector([1, 2]))
+            let request = RulesRequest(
+                .list, database: "(default)", path: ["a"], auth: TestRules.user(), time: TestRules.time, query: query)
+            #expect(try rules.decide(request, TestRules.documents()).isAllowed == isAllowed)
+        }
+    }
+
     @Test func refusalsAreExplained() throws {
         let rules = try Ruleset(
             TestRules.file("match /t/{id} { allow get: if id == 'y'; allow get: if resource.data.a == 1; }"))

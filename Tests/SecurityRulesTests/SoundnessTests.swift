@@ -10,6 +10,7 @@ import Testing
     private static let values: [Value] = [
         .null, .boolean(true), .boolean(false), .integer(1), .integer(2), .string("x"), .string("y"), .double(1.5),
         .array([.integer(1), .string("x")]), .array([]), .map(["d": .integer(1)]), .map([:]),
+        .vector([1]), .vector([2]),
         // To rules, these are the same path.
         reference("demo"), reference("other"), .map(["d": reference("other")]),
     ]
@@ -65,7 +66,7 @@ import Testing
             case 6: return "\(pick(SoundnessTests.literals)) \(pick(["<", ">=", "==", "!="])) \(field)"
             case 7: return "\(field) in [\(pick(SoundnessTests.literals)), \(pick(SoundnessTests.literals))]"
             case 8: return "\(pick(SoundnessTests.literals)) in \(field)"
-            case 9: return "\(field) is \(pick(["bool", "number", "string", "list", "map"]))"
+            case 9: return "\(field) is \(pick(["bool", "number", "string", "list", "map", "vector"]))"
             case 10: return "\(field).\(pick(["hasAny", "hasAll", "hasOnly"]))(\(pick(["[]", "[1]", "['x', 1]"])))"
             case 11: return "'\(pick(SoundnessTests.fields))' in resource.data"
             case 12: return "resource.data.get('\(pick(SoundnessTests.fields))', 1) == \(pick(SoundnessTests.literals))"

@@ -59,7 +59,7 @@ extension Evaluator {
         // They aren't equal, whatever is in them.
         case (.set(let left), .set(let right)) where left.count != right.count: return nil
         case (.string, .string), (.bytes, .bytes), (.list, _), (.storedList, _), (.map, _), (.storedMap, _),
-            (.set, .set), (.mapDiff, _), (.path, .path):
+            (.set, .set), (.mapDiff, _), (.path, .path), (.vector, .vector):
             var left_ = work
             let isPayable = left.count(into: &left_, depth: RulesLimits.nesting + 20, isCompared: true)
             return spend(isPayable ? work - left_ : .max, place)
@@ -191,7 +191,7 @@ extension Evaluator {
         }
         if case .unknown = value { return .unknown(.other) }
         switch container {
-        case .storedList(let elements) where value.elements == nil && !value.isMap:
+        case .storedList(let elements) where value.elements == nil && !value.isMap && value.type != "vector":
             return spend(elements.count, place)
                 ?? .bool(elements.contains { RuleValue.same(RuleValue($0), value) })
         case .list, .storedList:

@@ -38,6 +38,7 @@ extension RuleValue: CustomStringConvertible {
             let members = (members ?? [:]).sorted { $0.key < $1.key }
             let texts = members.prefix(20).map { "'\($0.key)': \($0.value.shown(depth: depth + 1))" }
             return "{" + texts.joined(separator: ", ") + (members.count > 20 ? ", …" : "") + "}"
+        case .vector(let elements): return "a vector of \(elements.count) numbers"
         case .mapDiff: return "the difference of two maps"
         case .request: return "request"
         case .unknown: return "not known"

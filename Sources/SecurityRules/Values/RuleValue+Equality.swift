@@ -42,7 +42,7 @@ extension RuleValue {
         case (.set(let a), .set(let b)): a.count == b.count && a.allSatisfy { contains(b, $0, similar) }
         case (.mapDiff(let a), .mapDiff(let b)):
             same(.map(a.before), .map(b.before)) && same(.map(a.after), .map(b.after))
-        case (.storedList(let a), .storedList(let b)):
+        case (.storedList(let a), .storedList(let b)), (.vector(let a), .vector(let b)):
             a.count == b.count && zip(a, b).allSatisfy { same(RuleValue($0), RuleValue($1)) }
         case (.list, .list), (.list, .storedList), (.storedList, .list):
             if let a = a.elements, let b = b.elements {

@@ -19,6 +19,8 @@ package enum RuleValue: Sendable {
     /// A list and a map of a document, whose values are converted when they are read.
     case storedList([Value])
     case storedMap([String: Value])
+    /// A vector of a document: a type of its own, which has no members, elements or methods.
+    case vector([Value])
     /// The variable `request`, whose members are made when they are read.
     case request
     /// What isn't known while a query is decided.
@@ -41,7 +43,7 @@ extension RuleValue {
         case .reference(let name): self = .path(RuleValue.path(of: name.path, in: name.database.database))
         case .geoPoint(let value): self = .latlng(value)
         case .array(let values): self = .storedList(values)
-        case .map(let fields): self = .storedMap(fields)
+        case .map(let fields): self = value.vectorElements.map { .vector($0) } ?? .storedMap(fields)
         }
     }
 
@@ -65,6 +67,7 @@ extension RuleValue {
         case .path: "path"
         case .list, .storedList: "list"
         case .map, .storedMap, .request: "map"
+        case .vector: "vector"
         case .set: "set"
         case .mapDiff: "map_diff"
         case .unknown: "unknown"
@@ -139,6 +142,7 @@ extension RuleValue {
         case .string(let text): left -= text.utf8.count / 64
         case .bytes(let bytes): left -= bytes.count / 64
         case .path(let segments): left -= segments.count
+        case .vector(let elements): left -= elements.count
         default: break
         }
         return left >= 0

@@ -82,8 +82,8 @@ extension Evaluator {
     ) -> RuleValue? {
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(text.utf16.count))
-        case ("lower", 0): return mapped(text, \.lowercaseMapping, place)
-        case ("upper", 0): return mapped(text, \.uppercaseMapping, place)
+        case ("lower", 0): return switchingCase(of: "A"..."Z", in: text, place)
+        case ("upper", 0): return switchingCase(of: "a"..."z", in: text, place)
         case ("trim", 0):
             let scalars = text.unicodeScalars.drop { $0.value <= 0x20 }
             let end = scalars.lastIndex { $0.value > 0x20 }.map { scalars.index(after: $0) } ?? scalars.startIndex
@@ -94,17 +94,14 @@ extension Evaluator {
         }
     }
 
-    /// Characters one by one, where that gives one character, as the official emulator does.
-    private mutating func mapped(
-        _ text: String, _ mapping: KeyPath<Unicode.Scalar.Properties, String>, _ place: Int
+    /// As the official emulator does, other letters stay: one that only looks alike, such as the sign of kelvin, must not
+    /// become a letter of ASCII.
+    private mutating func switchingCase(
+        of letters: ClosedRange<Unicode.Scalar>, in text: String, _ place: Int
     ) -> RuleValue {
         if let error = spend(text.utf8.count, place) { return error }
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            let mapped = scalar.properties[keyPath: mapping].unicodeScalars
-            if mapped.count == 1 { result.append(contentsOf: mapped) } else { result.append(scalar) }
-        }
-        return .string(String(result))
+        let bytes = text.utf8.map { letters.contains(Unicode.Scalar($0)) ? $0 ^ 0x20 : $0 }
+        return .string(String(decoding: bytes, as: UTF8.self))
     }
 
     private mutating func match(

@@ -209,7 +209,7 @@ struct RegularExpressionParser {
     /// `\d`, `\p{L}` and the like, after the backslash; nil if it is another escape.
     private mutating func parseClassEscape() throws(Problem) -> ScalarClass? {
         guard let scalar = next else { return nil }
-        var base: ScalarClass
+        let base: ScalarClass
         switch scalar {
         case "d", "D": base = .digit
         case "s", "S": base = .space
@@ -220,8 +220,7 @@ struct RegularExpressionParser {
         default: return nil
         }
         place += 1
-        if scalar.properties.isUppercase { base.ranges = ScalarClass.complement(base.ranges) }
-        return base
+        return scalar.properties.isUppercase ? ScalarClass(complements: [base.ranges]) : base
     }
 
     private mutating func parseCategory(isNegated: Bool) throws(Problem) -> ScalarClass {
@@ -309,6 +308,7 @@ struct RegularExpressionParser {
                 if let inner = try parseClassEscape() {
                     result.ranges += inner.ranges
                     result.categories += inner.categories
+                    result.complements += inner.complements
                     continue
                 }
                 place -= 1
@@ -344,6 +344,6 @@ struct RegularExpressionParser {
         guard take(":"), take("]"), let ranges = ScalarClass.named[name] else {
             throw Problem(message: "[:\(name):] is not a class")
         }
-        result.ranges += isNegated ? ScalarClass.complement(ranges) : ranges
+        if isNegated { result.complements.append(ranges) } else { result.ranges += ranges }
     }
 }

@@ -1,8 +1,10 @@
 /// A set of characters, as a class of a regular expression.
 struct ScalarClass: Sendable {
-    /// Sorted or not; a character is in the class if one range has it, or one category.
+    /// Sorted or not; a character is in the class if one range has it, or one category, or one complement.
     var ranges: [ClosedRange<UInt32>] = []
     var categories: [CategoryTest] = []
+    /// What other ranges don't have, such as `\W`.
+    var complements: [[ClosedRange<UInt32>]] = []
     var isNegated = false
     var ignoresCase = false
 
@@ -29,28 +31,42 @@ struct ScalarClass: Sendable {
     ]
 
     /// What it takes to look for a character, beyond what a way to match costs anyway.
-    var cost: Int { ranges.count / 16 + categories.count / 2 }
+    var cost: Int { complements.reduce(ranges.count) { $0 + 1 + $1.count } / 16 + categories.count / 2 }
 
+    /// Where case doesn't matter, what is negated excludes a character if it has any of its cases, as in RE2.
     func contains(_ scalar: UnicodeScalar) -> Bool {
-        var isIn = has(scalar)
-        if !isIn, ignoresCase {
-            let properties = scalar.properties
-            for text in [properties.lowercaseMapping, properties.uppercaseMapping] {
-                let other = text.unicodeScalars
-                if let first = other.first, other.count == 1, first != scalar, has(first) { isIn = true }
+        let others = ignoresCase ? Self.otherCases(of: scalar) : []
+        func haveAny(_ ranges: [ClosedRange<UInt32>]) -> Bool {
+            ranges.contains { range in
+                range.contains(scalar.value) || others.contains { range.contains($0.value) }
             }
         }
+        let isIn = haveAny(ranges) || complements.contains { !haveAny($0) } || isInCategory([scalar] + others)
         return isIn != isNegated
     }
 
-    private func has(_ scalar: UnicodeScalar) -> Bool {
-        if ranges.contains(where: { $0.contains(scalar.value) }) { return true }
+    private func isInCategory(_ cases: @autoclosure () -> [UnicodeScalar]) -> Bool {
         guard !categories.isEmpty else { return false }
-        let category = scalar.properties.generalCategory.code
-        return categories.contains { category.hasPrefix($0.name) != $0.isNegated }
+        let codes = cases().map { $0.properties.generalCategory.code }
+        return categories.contains { test in codes.contains { $0.hasPrefix(test.name) } != test.isNegated }
     }
 
-    /// The complement's ranges, for a negated class within a class.
+    /// The other cases of a character: `k` and `K` of the sign of kelvin. The dotless i is no case of `I`.
+    private static func otherCases(of scalar: UnicodeScalar) -> [UnicodeScalar] {
+        var found: [UnicodeScalar] = []
+        func add(_ scalar: UnicodeScalar) {
+            guard scalar.value != 0x131 else { return }
+            for text in [scalar.properties.lowercaseMapping, scalar.properties.uppercaseMapping] {
+                let mapped = text.unicodeScalars
+                if let first = mapped.first, mapped.count == 1, !found.contains(first) { found.append(first) }
+            }
+        }
+        add(scalar)
+        for other in found { add(other) }
+        return found
+    }
+
+    /// The complement's ranges.
     static func complement(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
         var result: [ClosedRange<UInt32>] = []
         var next: UInt32 = 0

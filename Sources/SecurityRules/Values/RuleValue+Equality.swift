@@ -10,14 +10,18 @@ extension RuleValue {
         }
     }
 
-    /// As ``equal(_:_:)``, also for numbers within lists and maps, and NaN is like NaN: `diff` and sets compare so.
+    /// As ``equal(_:_:)``, also for numbers within lists and maps. NaN is like NaN, and an integer isn't like a float that
+    /// is only its nearest one. `diff` and sets compare so.
     static func similar(_ a: RuleValue, _ b: RuleValue) -> Bool {
         if let a = a.elements, let b = b.elements {
             return a.count == b.count && zip(a, b).allSatisfy { similar($0, $1) }
         }
         if let a = a.members, let b = b.members { return haveSameMembers(a, b, similar) }
-        if case (.float(let a), .float(let b)) = (a, b), a.isNaN, b.isNaN { return true }
-        return equal(a, b)
+        switch (a, b) {
+        case (.float(let a), .float(let b)): return a == b || a.isNaN && b.isNaN
+        case (.int(let a), .float(let b)), (.float(let b), .int(let a)): return Int64(exactly: b) == a
+        default: return equal(a, b)
+        }
     }
 
     private static func haveSameMembers<Member>(

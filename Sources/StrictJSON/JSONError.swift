@@ -45,6 +45,7 @@ extension JSONError {
         case unknownEscape
         case invalidHexEscape
         case halfSurrogatePair
+        case tooManyMarks
         /// `firstLine` is the line of the key's first occurrence, if the reader knows it.
         case duplicateKey(String, firstLine: Int? = nil)
         case invalidInt64Wrapper
@@ -76,6 +77,8 @@ extension JSONError {
         case .unknownEscape: "JSON has no such escape"
         case .invalidHexEscape: "\\u needs four hexadecimal digits"
         case .halfSurrogatePair: "a string has half of a surrogate pair"
+        case .tooManyMarks:
+            "a string has more than \(CombiningMarks.most) combining marks, such as accents, one after the other"
         case .duplicateKey(let key, let line?): "the key \"\(key.excerpt)\" is also on line \(line); keep one"
         case .duplicateKey(let key, nil): "the key \"\(key.excerpt)\" is repeated"
         case .invalidInt64Wrapper: "an Int64Value holds no 64-bit integer in its \"value\""

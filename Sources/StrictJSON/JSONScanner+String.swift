@@ -10,11 +10,9 @@ extension JSONScanner {
     ///
     /// - Precondition: the next byte is the opening quote.
     package mutating func string() throws(JSONError) -> String {
-        let start = position + 1
+        let start = position
         let content = try skipString()
-        let text = UnsafeRawBufferPointer(rebasing: bytes[start..<position - 1])
-        guard content == .escaped else { return String(decoding: text, as: UTF8.self) }
-        return Self.unescaped(text)
+        return try text(of: UnsafeRawBufferPointer(rebasing: bytes[start + 1..<position - 1]), content, at: start)
     }
 
     /// Reads a key or a string that is kept as it is: an escaped surrogate without its other half is refused.
@@ -24,9 +22,24 @@ extension JSONScanner {
         let start = position
         let content = try skipString()
         let text = UnsafeRawBufferPointer(rebasing: bytes[start + 1..<position - 1])
-        guard content == .escaped else { return String(decoding: text, as: UTF8.self) }
-        guard !Self.hasHalfPair(text) else { throw JSONError(.halfSurrogatePair, at: start) }
-        return Self.unescaped(text)
+        guard content == .literal || !Self.hasHalfPair(text) else { throw JSONError(.halfSurrogatePair, at: start) }
+        return try self.text(of: text, content, at: start)
+    }
+
+    /// What a string between its quotes says.
+    ///
+    /// - Parameter start: The offset of the string's quote.
+    private func text(
+        of text: UnsafeRawBufferPointer, _ content: StringContent, at start: Int
+    ) throws(JSONError) -> String {
+        // Readers compare it.
+        guard content == .escaped else {
+            guard CombiningMarks.areFew(in: text) else { throw JSONError(.tooManyMarks, at: start) }
+            return String(decoding: text, as: UTF8.self)
+        }
+        let unescaped = Self.unescaped(text)
+        guard CombiningMarks.areFew(in: unescaped) else { throw JSONError(.tooManyMarks, at: start) }
+        return unescaped
     }
 
     /// Whether a string with escapes, which ``skipString()`` has validated, has half of a surrogate pair.

@@ -3,7 +3,8 @@ import CFunctionsSystem
 /// Reads the tokens of JSON texts as RFC 8259 defines them.
 ///
 /// All readers of JSON use it, so they accept the same texts. The text is untrusted: the scanner never reads beyond its
-/// end, bounds the nesting, and validates strings as UTF-8. It accepts two things that some clients and editors write:
+/// end, bounds the nesting, and validates strings as UTF-8. Strings that are read, and not skipped, have a bound of their
+/// ``CombiningMarks``. It accepts two things that some clients and editors write:
 /// a byte order mark before the text, and `\u` escapes of half a surrogate pair, which are read as U+FFFD, or
 /// refused by readers of what is kept.
 @usableFromInline

@@ -171,7 +171,10 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         deadline = loop.eventLoop.now + loop.limits.times.transfer
         state = .receiving(head, ByteBuffer())
         headers = head.headers
-        if let refusal = loop.rules.refusal(of: head) { return refuse(refusal.failure, status: refusal.status, head) }
+        if let refusal = loop.rules.refusal(of: head) {
+            // Else the function is looked for.
+            return refuse(refusal.failure, status: refusal.status, head.isComparable ? head : nil)
+        }
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
         }

@@ -1,8 +1,24 @@
 package import NIOHTTP1
+import StrictJSON
+import TextFormats
 
 extension HTTPRequestHead {
-    /// What makes a request ambiguous, so that a proxy before this host may have read another one; nil for none.
+    /// Whether the texts of the head can be compared in a time that other connections can wait: see ``CombiningMarks``.
+    var isComparable: Bool {
+        guard headers.allSatisfy({ CombiningMarks.areFew(in: $0.value) }), CombiningMarks.areFew(in: uri) else {
+            return false
+        }
+        // Each byte of a mark may be three here.
+        guard uri.utf8.count > 6 * CombiningMarks.most, let decoded = PercentEncoding.decoded(uri) else { return true }
+        return CombiningMarks.areFew(in: decoded)
+    }
+
+    /// What makes a request ambiguous, so that a proxy before this host may have read another one, or take too long to
+    /// read; nil for nothing.
     package var ambiguity: String? {
+        guard isComparable else {
+            return "The request has more than \(CombiningMarks.most) combining marks (accents), one after the other."
+        }
         let hosts = headers["Host"].count
         if hosts > 1 { return "The request has \(hosts) Host headers; send one." }
         if version.major == 1, version.minor == 0 {
@@ -17,7 +33,10 @@ extension HTTPRequestHead {
     package var endsRequests: Bool {
         guard method != .CONNECT else { return true }
         return headers.contains(name: "Upgrade")
-            && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
+            && headers[canonicalForm: "Connection"].contains {
+                // Others may take long to compare.
+                $0.utf8.count == 7 && $0.lowercased() == "upgrade"
+            }
     }
 }
 

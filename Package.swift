@@ -68,8 +68,8 @@ let package = Package(
             ]),
         // Only the host needs it: workers don't load the library.
         .target(name: "CMailTransfer", linkerSettings: [.linkedLibrary("curl")]),
-        .target(name: "StrictJSON", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
+        .target(name: "StrictJSON", dependencies: ["CFunctionsSystem", "TextFormats"], swiftSettings: settings),
         .target(
             name: "DocumentModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
             swiftSettings: settings),

@@ -1,16 +1,10 @@
 package import NIOHTTP1
-import StrictJSON
 import TextFormats
 
 extension HTTPRequestHead {
     /// Whether the texts of the head can be compared in a time that other connections can wait: see ``CombiningMarks``.
     var isComparable: Bool {
-        guard headers.allSatisfy({ CombiningMarks.areFew(in: $0.value) }), CombiningMarks.areFew(in: uri) else {
-            return false
-        }
-        // Each byte of a mark may be three here.
-        guard uri.utf8.count > 6 * CombiningMarks.most, let decoded = PercentEncoding.decoded(uri) else { return true }
-        return CombiningMarks.areFew(in: decoded)
+        CombiningMarks.areFew(in: uri) && headers.allSatisfy { CombiningMarks.areFew(in: $0.value) }
     }
 
     /// What makes a request ambiguous, so that a proxy before this host may have read another one, or take too long to

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// The reason why a text isn't JSON, or why a value can't be written as JSON.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problem: Problem

@@ -1,3 +1,5 @@
+import TextFormats
+
 extension JSONScanner {
     /// The kind of characters in a string.
     package enum StringContent {

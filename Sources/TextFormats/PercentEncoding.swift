@@ -1,6 +1,7 @@
 /// Percent-encoded text of URLs (RFC 3986).
 package enum PercentEncoding {
-    /// The decoded text; nil if a `%` isn't followed by two hexadecimal digits, or if the bytes aren't UTF-8.
+    /// The decoded text; nil if a `%` isn't followed by two hexadecimal digits, if the bytes aren't UTF-8, or if they
+    /// have too many ``CombiningMarks``.
     ///
     /// - Parameter plusIsSpace: Whether `+` stands for a space, as in forms and query parameters.
     package static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
@@ -16,7 +17,7 @@ package enum PercentEncoding {
 
     private static func decoded(_ text: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> String? {
         guard text.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }) else {
-            return String(validating: text, as: UTF8.self)
+            return self.text(UnsafeRawBufferPointer(text))
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -32,7 +33,11 @@ package enum PercentEncoding {
             default: bytes.append(byte)
             }
         }
-        return String(validating: bytes, as: UTF8.self)
+        return bytes.withUnsafeBytes { self.text($0) }
+    }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
+        CombiningMarks.areFew(in: bytes) ? String(validating: bytes, as: UTF8.self) : nil
     }
 
     /// The decoded text of a form's name or value, where a plus sign is a space. A `%` that begins no percent-encoding is

@@ -44,6 +44,15 @@ import Testing
         return ByteBuffer(string: form)
     }
 
+    /// Each name is compared with several: millions of marks, which fit a form, would take hours.
+    @Test func aNameThatTakesLongToCompareIsRefused() {
+        func form(_ pairs: Int) -> [UInt8] {
+            Array("ofs=1&o\(String(repeating: "\u{301}\u{323}", count: pairs))=2".utf8)
+        }
+        #expect(WebChannelForm(form(500))?.offset == 1)
+        #expect(WebChannelForm(form(501)) == nil)
+    }
+
     /// Otherwise the SDK would send all of it again and again, and no write behind it. It takes an error for that of
     /// the first write that isn't answered.
     @Test(arguments: [(1, "UNAVAILABLE"), (0, "INVALID_ARGUMENT")])

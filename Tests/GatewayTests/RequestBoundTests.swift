@@ -88,16 +88,10 @@ import WorkerTesting
     }
 
     /// Each comparison of such a text would take hundreds of milliseconds, for which all connections of the loop wait.
-    @Test(arguments: [
-        ("/f", "Content-Type: b", "\u{301}\u{323}"), ("/f", "Host: b", "\u{301}\u{323}"),
-        ("/f?a=b", "X: b", "%CC%81%CC%A3"),
-    ])
-    func aHeadThatTakesLongToCompareIsRefused(path: String, header: String, pair: String) throws {
+    @Test(arguments: ["Host: h\r\nContent-Type: b", "Host: b"])
+    func aHeadThatTakesLongToCompareIsRefused(headers: String) throws {
         func request(_ pairs: Int) -> String {
-            let marks = String(repeating: pair, count: pairs)
-            let (inURL, inHeader) = path == "/f" ? ("", marks) : (marks, "")
-            return "GET \(path)\(inURL) HTTP/1.1\r\n\(header)\(inHeader)\r\n"
-                + (header.hasPrefix("Host") ? "" : "Host: h\r\n") + "\r\n"
+            "GET /f HTTP/1.1\r\n\(headers)" + String(repeating: "\u{301}\u{323}", count: pairs) + "\r\n\r\n"
         }
         try GatewayRing.with([.callable("f")]) { ring in
             let client = try ring.connect()

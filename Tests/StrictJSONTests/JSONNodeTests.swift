@@ -26,6 +26,20 @@ struct JSONNodeTests {
         #expect(throws: JSONProblem(offset: offset, message: message)) { try JSONNode(parsing: Array(text.utf8)) }
     }
 
+    /// Readers compare keys, and what has few possible values.
+    @Test(arguments: [("\u{301}\u{323}", "\u{301}"), (#"\u0301\u0323"#, #"\u0301"#)])
+    func stringsWithTooManyAreRefused(pair: String, one: String) {
+        func text(_ more: String) -> [UInt8] {
+            Array((#"{"b":1,"a"# + String(repeating: pair, count: 500) + more + "\":2}").utf8)
+        }
+        let problem = JSONProblem(
+            offset: 7, message: "a string has more than 1000 combining marks, such as accents, one after the other")
+        #expect(throws: problem) { try JSONNode(parsing: text(one)) }
+        #expect(throws: JSONError(.tooManyMarks, at: 7)) { try JSONValue(parsing: text(one)) }
+        #expect(throws: Never.self) { try JSONNode(parsing: text("x" + one)) }
+        #expect(throws: Never.self) { try JSONValue(parsing: text("x" + one)) }
+    }
+
     @Test func invalidUTF8IsRefused() {
         #expect(throws: JSONProblem(offset: 0, message: "a string is not valid UTF-8")) {
             try JSONNode(parsing: [0x22, 0xFF, 0x22])

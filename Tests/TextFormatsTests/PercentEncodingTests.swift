@@ -21,6 +21,13 @@ import TextFormats
 
     @Test(arguments: ["%", "%4", "a%", "%4g", "%g4", "%+1", "%-1", "% 1", "%%41", "%FF", "%C3", "%C3%28", "%ED%A0%80"])
     func malformedTextIsRefused(text: String) { #expect(PercentEncoding.decoded(text) == nil) }
+
+    /// What is decoded is compared.
+    @Test(arguments: ["%CC%81%CC%A3", "\u{301}\u{323}"])
+    func aTextThatTakesLongToCompareIsRefused(pair: String) {
+        #expect(PercentEncoding.decoded("a" + String(repeating: pair, count: 500)) != nil)
+        #expect(PercentEncoding.decoded("a" + String(repeating: pair, count: 501)) == nil)
+    }
 }
 
 @Suite struct HexadecimalTests {

@@ -54,7 +54,7 @@ struct WebChannelFields {
 
     private(set) var fields: [(name: String, value: Substring.UTF8View)] = []
 
-    /// - Returns: nil if there are too many.
+    /// - Returns: nil if there are too many, or if a name takes too long to compare.
     init?(_ text: some Collection<UInt8>) {
         let text = Substring(decoding: text, as: UTF8.self)
         let pairs = text.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.maxCount)
@@ -62,13 +62,16 @@ struct WebChannelFields {
         for pair in pairs {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = PercentEncoding.repaired(pair[..<end])
+            // They are compared with what is looked for.
+            guard CombiningMarks.areFew(in: name) else { return nil }
             let value = end == pair.endIndex ? pair[end...] : pair[pair.index(after: end)...]
             fields.append((name, Substring(value).utf8))
         }
     }
 
     subscript(_ name: String) -> String? {
-        fields.last { $0.name == name }.map { PercentEncoding.repaired($0.value) }
+        let value = fields.last { $0.name == name }.map { PercentEncoding.repaired($0.value) }
+        return value.flatMap { CombiningMarks.areFew(in: $0) ? $0 : nil }
     }
 }
 

@@ -252,6 +252,16 @@ import Testing
         #expect(refusal(FSListenRequest.self, field(2, field(2, query(many(4))))) == DecodedSize.tooMany)
     }
 
+    /// The decoder looks for each name among those before it.
+    @Test func aMessageIsntDecodedIfANameTakesLongToCompare() {
+        func document(_ pairs: Int) -> [UInt8] {
+            let name = Array(String(repeating: "\u{301}\u{323}", count: pairs).utf8)
+            return field(1, field(2, field(1, name) + field(2, field(6, []))))
+        }
+        #expect(refusal(FSUpdateDocumentRequest.self, document(500)) == nil)
+        #expect(refusal(FSUpdateDocumentRequest.self, document(501))?.message.contains("combining marks") == true)
+    }
+
     @Test func largeMessagesAreDecoded() throws {
         var document = FSDocument()
         document.name = "projects/demo/databases/(default)/documents/a/b"

@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreMessages
 import SwiftProtobuf
+import TextFormats
 
 /// About what a message takes in memory once it is decoded, known from its bytes: an empty message within another is
 /// two of them, and up to a hundred times as many in memory.
@@ -18,8 +19,13 @@ struct DecodedSize {
     private var position = 0
     private var left: Int
 
-    /// - Throws: `invalidArgument` if the message takes too much, or can't be decoded.
+    private static let tooManyMarks = DocumentError.invalidArgument(
+        "a text has more than \(CombiningMarks.most) combining marks, such as accents, one after the other")
+
+    /// - Throws: `invalidArgument` if the message takes too much, can't be decoded, or has a text that takes too long
+    ///   to compare, as its decoder does with the names of fields.
     static func check(_ bytes: [UInt8], as type: any Message.Type) throws(DocumentError) {
+        guard bytes.withUnsafeBytes({ CombiningMarks.areFew(in: $0) }) else { throw tooManyMarks }
         guard bytes.count >= leastBytes, let part = Part(type) else { return }
         var size = DecodedSize(bytes)
         try size.read(part, to: bytes.count, depth: 0)

@@ -262,6 +262,19 @@ import Testing
         #expect(refusal(FSUpdateDocumentRequest.self, document(501))?.message.contains("combining marks") == true)
     }
 
+    /// Headers are compared on the event loop.
+    @Test func headersThatTakeLongToCompareMeanNothing() {
+        func headers(_ pairs: Int) -> CallHeaders {
+            let value = "b" + String(repeating: "\u{301}\u{323}", count: pairs)
+            return CallHeaders(HPACKHeaders([(":method", "POST"), ("content-type", value), ("authorization", value)]))
+        }
+        #expect(headers(500).authorization != nil)
+        #expect(!headers(500).contentType.isEmpty)
+        #expect(headers(501).authorization == nil)
+        #expect(headers(501).contentType.isEmpty)
+        #expect(headers(501).method == "POST")
+    }
+
     @Test func largeMessagesAreDecoded() throws {
         var document = FSDocument()
         document.name = "projects/demo/databases/(default)/documents/a/b"

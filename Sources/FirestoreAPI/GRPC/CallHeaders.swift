@@ -1,4 +1,5 @@
 import NIOHPACK
+import TextFormats
 
 /// The headers of a call that mean something here, found in one pass. Names are in lower case (RFC 9113, section 8.2.1).
 struct CallHeaders {
@@ -15,7 +16,8 @@ struct CallHeaders {
     private(set) var forwardedFor: [String] = []
 
     init(_ headers: HPACKHeaders) {
-        for (name, value, _) in headers {
+        // What takes long to compare isn't one of these.
+        for (name, value, _) in headers where CombiningMarks.areFew(in: name) && CombiningMarks.areFew(in: value) {
             switch name {
             case ":method": method = value
             case ":path": path = value

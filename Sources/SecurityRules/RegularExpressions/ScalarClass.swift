@@ -51,7 +51,7 @@ struct ScalarClass: Sendable {
         return categories.contains { test in codes.contains { $0.hasPrefix(test.name) } != test.isNegated }
     }
 
-    /// The other cases of a character: `k` and `K` of the sign of kelvin. The dotless i is no case of `I`.
+    /// The other cases of a character: `k` and `K` of the sign of kelvin. The dotless i isn't a case of `I`.
     private static func otherCases(of scalar: UnicodeScalar) -> [UnicodeScalar] {
         var found: [UnicodeScalar] = []
         func add(_ scalar: UnicodeScalar) {

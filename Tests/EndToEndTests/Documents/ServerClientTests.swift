@@ -7,8 +7,8 @@ import Testing
     .endsHangs, .enabled(if: ClientScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"))
 struct ServerClientTests {
     /// - Returns: what the script has printed, by line.
-    private static func run(port: Int, in directory: String) async throws -> [String] {
-        let script = try ClientScript("server_client.py", ["\(port)", "demo-shop"], in: directory)
+    private static func run(port: Int, _ options: String..., in directory: String) async throws -> [String] {
+        let script = try ClientScript("server_client.py", ["\(port)", "demo-shop"] + options, in: directory)
         try await script.succeed()
         #expect(script.lines.contains { $0.hasPrefix("deleted ") }, "\(script.lines)")
         return script.lines
@@ -24,7 +24,7 @@ struct ServerClientTests {
             let ours = try await Self.run(port: host.firestore.port, in: directory.path)
             let emulator = try await OfficialEmulator()
             do {
-                let theirs = try await Self.run(port: emulator.client.port, in: directory.path)
+                let theirs = try await Self.run(port: emulator.client.port, "--in-turn", in: directory.path)
                 #expect(ours.count == theirs.count)
                 for (our, their) in zip(ours, theirs) { #expect(our == their) }
             } catch {

@@ -1,6 +1,8 @@
 """What a server does with google-cloud-firestore, unmodified, over gRPC: prints what it sees, without times and ids.
 
-server_client.py PORT PROJECT
+server_client.py PORT PROJECT [--in-turn]
+
+--in-turn: without transactions at once, which may wait for each other on the official emulator for ever.
 """
 import os
 import sys
@@ -109,6 +111,8 @@ def work():
 threads = [threading.Thread(target=work) for _ in range(4)]
 for thread in threads:
     thread.start()
+    if "--in-turn" in sys.argv:
+        thread.join()
 for thread in threads:
     thread.join()
 show("contended", a.get().get("n"))

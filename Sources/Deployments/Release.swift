@@ -150,7 +150,7 @@ struct FunctionPlan: Sendable {
             report(
                 "functions.\(name)",
                 "no bundle has a function \"\(name)\"; "
-                    + (known.isEmpty ? "there are none" : "the functions are \(known)"))
+                    + (known.isEmpty ? "none has any" : "the functions are \(known)"))
         }
         let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
         for name in configuration.params.keys.sorted() where !params.contains(name) {

@@ -27,19 +27,11 @@ package struct RESTParameters: Sendable {
                 throw .invalidArgument("the query parameter \"\(pair)\" is not valid percent-encoding")
             }
             guard !Self.ignored.contains(name) else { continue }
-            let spelling = known.contains(name) ? name : Self.camelCase(name)
+            let spelling = known.contains(name) ? name : ProtoNames.camelCase(name)
             guard known.contains(spelling) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
             values.append((spelling, value))
         }
         self.values = values
-    }
-
-    private static func camelCase(_ name: String) -> String {
-        let words = name.split(separator: "_", omittingEmptySubsequences: false)
-        return words.dropFirst().reduce(into: String(words[0])) { text, word in
-            text += word.prefix(1).uppercased()
-            text += word.dropFirst()
-        }
     }
 
     /// The last value of this name.

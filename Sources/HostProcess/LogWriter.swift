@@ -83,7 +83,7 @@ package final class LogWriter: @unchecked Sendable {
         condition.signal()
     }
 
-    /// Waits until all lines are written, for at most a second; not at all before the start, when none is.
+    /// Waits until all lines are written, for at most a second. Before the start it doesn't wait: nothing writes them.
     package func flush() {
         let deadline = Date(timeIntervalSinceNow: 1)
         condition.lock()

@@ -14,7 +14,7 @@ struct SignInRequest: Sendable {
         fields = [:]
         for member in members {
             if case .null = member.value.kind { continue }
-            let name = Self.camelCase(member.key)
+            let name = ProtoNames.camelCase(member.key)
             if fields[name] == nil { fields[name] = member.value }
         }
     }
@@ -106,11 +106,5 @@ struct SignInRequest: Sendable {
     init?(node: JSONNode) {
         guard case .object(let members) = node.kind else { return nil }
         self.init(members: members)
-    }
-
-    private static func camelCase(_ key: String) -> String {
-        guard key.utf8.contains(UInt8(ascii: "_")) else { return key }
-        let words = key.split(separator: "_")
-        return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 }

@@ -57,7 +57,7 @@ import Testing
         let directory = try HostDirectory()
         try directory.configure(bundles: "", extra: #""functions": { "hello": { "maxInstances": 1 } }"#)
         try await expectRefusal(
-            directory, ["functions.hello: ", #"no bundle has a function "hello"; there are none"#])
+            directory, ["functions.hello: ", #"no bundle has a function "hello"; none has any"#])
     }
 
     @Test func aDataDirectoryThatIsAFileIsRefused() async throws {

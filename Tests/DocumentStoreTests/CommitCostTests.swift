@@ -96,7 +96,7 @@ import Testing
         for before in states {
             for after in states where before != nil || after != nil {
                 let writer = CountingWriter()
-                try writer.updateEntries(of: path, from: before, to: after, catalog)
+                try writer.apply(IndexChanges(of: path, from: before, to: after, catalog))
                 func document(_ fields: [String: Value]?) -> Document? {
                     fields.map { Document(path: path, fields: $0, createTime: time, updateTime: time) }
                 }

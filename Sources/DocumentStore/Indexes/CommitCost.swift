@@ -1,7 +1,6 @@
 import DocumentModel
 
-/// What a commit costs the writer, about: the documents and index entries that it writes and deletes, as
-/// ``StorageWriter/updateEntries(of:from:to:_:)`` does.
+/// What a commit costs the writer, about: the documents and index entries that it writes and deletes (``IndexChanges``).
 struct CommitCost {
     private(set) var total = 0
     private let catalog: IndexCatalog

@@ -9,18 +9,33 @@ enum StoredDocument {
     private static let unsummedFormat: UInt8 = 1
     private static let sumBytes = 4
 
-    static func encode(_ document: Document) -> [UInt8] {
-        var writer = ByteWriter(reservingCapacity: 256)
-        writer.write(byte: format)
-        writer.write(fixed: UInt64(bitPattern: document.createTime.microseconds))
-        writer.write(fixed: UInt64(bitPattern: document.updateTime.microseconds))
-        writer.write(fields: document.fields)
-        let sum = writer.bytes.withUnsafeBytes { StoredChecksum.of($0, name: document.path.string) }
-        for shift in stride(from: 24, through: 0, by: -8) {
-            writer.write(byte: UInt8(truncatingIfNeeded: sum >> shift))
+    /// The fields as they are stored, before the times of the commit are known.
+    struct Draft: Sendable {
+        private let fields: [UInt8]
+
+        init(_ fields: [String: Value]) {
+            var writer = ByteWriter(reservingCapacity: 256)
+            writer.write(fields: fields)
+            self.fields = writer.bytes
         }
-        return writer.bytes
+
+        var count: Int { fields.count }
+
+        /// - Parameter document: has these fields.
+        func encode(as document: Document) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(1 + 2 * 8 + fields.count + sumBytes)
+            bytes.append(format)
+            KeyBytes.append(UInt64(bitPattern: document.createTime.microseconds), to: &bytes)
+            KeyBytes.append(UInt64(bitPattern: document.updateTime.microseconds), to: &bytes)
+            bytes += fields
+            let sum = bytes.withUnsafeBytes { StoredChecksum.of($0, name: document.path.string) }
+            for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: sum >> shift)) }
+            return bytes
+        }
     }
+
+    static func encode(_ document: Document) -> [UInt8] { Draft(document.fields).encode(as: document) }
 
     static func decode(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Document {
         try document(try content(bytes, path), path)

@@ -56,7 +56,8 @@ struct ClientCommitCheck: DocumentRead {
         ).outcome
         try CommitCost.check(outcome.changes, view.catalog, configuration)
         return CommitDecision(
-            outcome, documents, at: version, time, isSmall: documents.bytes <= CommitDecision.maxHeldBytes, store.parts)
+            outcome, documents, at: version, time, isSmall: documents.bytes <= CommitDecision.maxHeldBytes,
+            view.catalog, store.parts)
     }
 
     private func isCurrent(_ transaction: TransactionID) -> Bool {
@@ -127,7 +128,8 @@ struct ClientBatchCheck: DocumentRead {
                 if !dependsOnBatch {
                     let isSmall = heldBytes <= CommitDecision.maxHeldBytes
                     decisions[number] = .success(
-                        CommitDecision(outcome, documents, at: version, time, isSmall: isSmall, store.parts))
+                        CommitDecision(
+                            outcome, documents, at: version, time, isSmall: isSmall, view.catalog, store.parts))
                 }
             } catch {
                 // As on the writer: a damaged document is its own write's.
@@ -159,18 +161,19 @@ extension CommitDecision {
     /// The stored bytes that the decisions on one request may hold.
     fileprivate static let maxHeldBytes = 256 * 1024
 
+    /// Up to this weight, the documents' rows are made before the writer: each value has an index entry, which may take
+    /// much more memory than the value.
+    private static let maxRowsWeight = 64 * 1024
+
     fileprivate init(
         _ outcome: WriteOutcome, _ documents: StoredDocuments, at version: Int64, _ time: Timestamp, isSmall: Bool,
-        _ parts: DocumentParts
+        _ catalog: IndexCatalog, _ parts: DocumentParts
     ) {
         var computed: ComputedCommit?
         if isSmall {
-            // Many small values take a multiple of what is stored. What is written is the request's.
-            let bytes = outcome.changes.reduce(documents.bytes) { $0 + (documents.stored[$1.path]?.weight ?? 0) }
-            if let held = HeldBytes(bytes, of: parts) {
-                computed = ComputedCommit(outcome, documents)
-                computed?.held = held
-            }
+            var small = ComputedCommit(outcome, documents.stored)
+            if outcome.weights.reduce(0, +) <= Self.maxRowsWeight { small.makeRows(catalog) }
+            if small.hold(in: parts) { computed = small }
         }
         self.init(version: version, time: time, reads: Set(documents.stored.keys), computed: computed)
     }

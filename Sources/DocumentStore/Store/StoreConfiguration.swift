@@ -40,8 +40,8 @@ package struct StoreConfiguration: Sendable {
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it. In memory
     /// they may take twice as much.
     package var maxCommitReadBytes = 64 * 1024 * 1024
-    /// The memory of the documents that clients' decided commits may replace while they wait for the writer. What is
-    /// beyond is computed again by the writer.
+    /// The memory of the documents that clients' decided commits may replace, and of the rows that were made for them,
+    /// while they wait for the writer. What is beyond is computed again by the writer.
     package var maxHeldBytes = 64 * 1024 * 1024
     /// How long a transaction keeps its turn, and how long a read waits for one.
     package var turnLimit: Duration = .seconds(2)

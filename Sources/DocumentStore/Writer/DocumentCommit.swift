@@ -78,20 +78,25 @@ final class DocumentCommit: CommitPart {
         }
         try checkPaths(in: commit)
         let time = Timestamp(microseconds: version)
-        var computed: ComputedCommit
-        if let decision, decision.time <= time, version - decision.time.microseconds <= Self.maxDecisionAge,
-            parts.transactions.withLock({ $0.isCurrent(decision) })
-        {
-            computed = try decision.computed ?? compute(at: decision.time, policy: nil, in: commit, batch)
-            computed.outcome.move(from: decision.time, to: time)
-        } else {
-            computed = try compute(at: time, policy: commit.context.policy, in: commit, batch)
-        }
+        let computed =
+            try decided(at: time, in: commit, batch)
+            ?? compute(at: time, policy: commit.context.policy, in: commit, batch)
         if let transaction, writer.turns.blocks(computed.outcome.changes, of: transaction) {
             throw DocumentError(
                 .aborted, "another transaction has its turn on the same documents; try the transaction again")
         }
         prepared = computed
+    }
+
+    /// What was decided before the writer; nil if that doesn't hold any more.
+    private func decided(at time: Timestamp, in commit: Commit, _ batch: CommitBatch) throws -> ComputedCommit? {
+        guard let decision, decision.time <= time,
+            time.microseconds - decision.time.microseconds <= Self.maxDecisionAge,
+            parts.transactions.withLock({ $0.isCurrent(decision) })
+        else { return nil }
+        var computed = try decision.computed ?? compute(at: decision.time, policy: nil, in: commit, batch)
+        computed.outcome.move(from: decision.time, to: time)
+        return computed
     }
 
     private func compute(
@@ -117,7 +122,7 @@ final class DocumentCommit: CommitPart {
                 .aborted, "documents that the decision on the write depends on were changed meanwhile; retry")
         }
         if isClient { try CommitCost.check(computation.outcome.changes, writer.catalog, parts.configuration) }
-        return ComputedCommit(computation.outcome, documents)
+        return ComputedCommit(computation.outcome, documents.stored)
     }
 
     /// Refuses a commit in which two parts write the same document. Each part starts from the stored document, so the
@@ -139,11 +144,11 @@ final class DocumentCommit: CommitPart {
         for (number, change) in prepared.outcome.changes.enumerated() {
             let state = prepared.stored[number]
             let (key, before) = (state?.key ?? DocumentKeys.key(of: change.path), state?.bytes)
+            let rows = prepared.rows(of: number, writer.catalog)
             // Encoded once, for both the table and the log.
-            let after = change.after.map(StoredDocument.encode)
+            let after = change.after.flatMap { document in rows.draft?.encode(as: document) }
             if let after { try storage.put(.documents, key, after) } else { try storage.delete(.documents, key) }
-            try storage.updateEntries(
-                of: change.path, from: change.before?.fields, to: change.after?.fields, writer.catalog)
+            try storage.apply(rows.index)
             try batch.log(key, of: DocumentWriter.self, before: before, after: after, version: version)
             applied.append(
                 RecentChanges.Entry(
@@ -171,33 +176,4 @@ final class DocumentCommit: CommitPart {
         let time = parts.elapsed()
         parts.transactions.withLock { $0.issueTicket(for: transaction, at: time) }
     }
-}
-
-/// A commit's changes, and for each the stored state before, which the change log gets.
-struct ComputedCommit: Sendable {
-    var outcome: WriteOutcome
-    let stored: [StoredState?]
-    /// Counts it while it waits for the writer.
-    var held: HeldBytes?
-
-    /// - Parameter documents: those that were read for it, of which only the changed ones are kept.
-    init(_ outcome: WriteOutcome, _ documents: StoredDocuments) {
-        self.outcome = outcome
-        stored = outcome.changes.map { documents.stored[$0.path] }
-    }
-}
-
-/// Bytes that are held until this is released.
-final class HeldBytes: Sendable {
-    private let bytes: Int
-    private let total: DocumentParts
-
-    /// - Returns: nil if all together would hold more than they may.
-    init?(_ bytes: Int, of total: DocumentParts) {
-        self.bytes = bytes
-        self.total = total
-        guard total.hold(bytes) else { return nil }
-    }
-
-    deinit { total.release(bytes) }
 }

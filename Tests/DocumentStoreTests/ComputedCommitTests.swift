@@ -1,0 +1,58 @@
+import DocumentModel
+@testable import DocumentStore
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// What a commit writes, as it is made before the writer.
+struct ComputedCommitTests {
+    private static let path = DocumentPath(unchecked: "c/a")
+
+    private func computed(_ before: [String: Value]?, _ after: [String: Value]?) -> ComputedCommit {
+        let time = Timestamp(seconds: 1, nanoseconds: 0)
+        func document(_ fields: [String: Value]?) -> Document? {
+            fields.map { Document(path: Self.path, fields: $0, createTime: time, updateTime: time) }
+        }
+        var outcome = WriteOutcome()
+        outcome.add(DocumentChange(path: Self.path, before: document(before), after: document(after)), weight: 0)
+        return ComputedCommit(outcome, [:])
+    }
+
+    /// Rows that were made for other indexes than the writer's are made again.
+    @Test func rowsAreThoseOfTheWritersIndexes() {
+        var catalog = IndexCatalog()
+        var computed = computed(nil, ["n": .integer(1)])
+        computed.makeRows(catalog)
+        #expect(computed.rows(of: 0, catalog).index.put.count == 1)
+        let none = FieldExemption(collectionID: "c", field: nil, isOrdered: false, hasElements: false)
+        catalog.set(indexes: [], fields: [IndexCatalog.Fields(collectionID: "c", exemptions: [none])])
+        #expect(computed.rows(of: 0, catalog).index.put.isEmpty)
+    }
+
+    @Test func onlyEntriesThatDifferChange() {
+        let catalog = IndexCatalog()
+        let elements = Value.array([.integer(1), .integer(2)])
+        let rows = computed(["a": elements, "n": .integer(1)], ["a": elements, "n": .integer(2)]).rows(of: 0, catalog)
+        #expect(rows.index.gone.count == 1 && rows.index.put.count == 1)
+        #expect(rows.draft != nil)
+        let deleted = computed(["a": elements, "n": .integer(1)], nil).rows(of: 0, catalog)
+        // The array as a whole, its two elements, and the number.
+        #expect(deleted.index.gone.count == 4 && deleted.index.put.isEmpty)
+        #expect(deleted.draft == nil)
+    }
+
+    /// Waiting commits are bounded by all that they hold: also by the rows that were made for them.
+    @Test func whatWaitsCountsWithItsRows() async throws {
+        var configuration = TestStore.configuration
+        configuration.maxHeldBytes = 1000
+        try await withStore(configuration: configuration) { test in
+            var (small, large) = (computed(nil, ["n": .integer(1)]), computed(nil, ["n": .integer(1)]))
+            small.makeRows(IndexCatalog())
+            #expect(small.hold(in: test.store.parts))
+            large = computed(nil, Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", .integer(1)) }))
+            #expect(large.hold(in: test.store.parts))
+            large.makeRows(IndexCatalog())
+            #expect(!large.hold(in: test.store.parts))
+        }
+    }
+}

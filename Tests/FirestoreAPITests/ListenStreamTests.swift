@@ -110,6 +110,31 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// As over gRPC.
+    @Test func aTargetThatCanNotBeReadIsRefusedByItself() async throws {
+        let followed = try Followed()
+        let endpoint = ListenEndpoint(
+            followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 10_000, onNews: {})
+        func sent() -> [String] { endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) } }
+        func target(_ id: Int, _ name: String, _ more: String = "") -> [UInt8] {
+            let name = "projects/demo/databases/(default)/documents/a/" + name
+            return Array(#"{"addTarget":{"documents":{"documents":["\#(name)"]},"targetId":\#(id)\#(more)}}"#.utf8)
+        }
+        for (id, message) in [
+            (2, target(2, "e" + String(repeating: "\u{301}", count: 1001))),
+            (4, target(4, "b", #","readTime":"yesterday""#)),
+        ] {
+            endpoint.receive(message)
+            let answers = sent()
+            #expect(answers.map { $0.contains(#""cause":{"code":3,"#) } == [false, true])
+            #expect(answers.allSatisfy { $0.contains(#""targetIds":[\#(id)]"#) })
+        }
+        endpoint.receive(target(6, "b"))
+        #expect(sent().first?.contains("ADD") == true)
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
     /// Answers are bounded by their number while a client takes none, and an error may quote a whole message.
     @Test func theErrorOfATargetIsShort() async throws {
         let followed = try Followed()

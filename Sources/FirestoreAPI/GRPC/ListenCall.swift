@@ -67,7 +67,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                     case .message(let message):
                         let request = try await LargeRequests.decode(message.readableBytes, of: call.call.address) {
                             () throws(DocumentError) in
-                            try calls.reader.listenRequest(try GRPCCall.decode(message))
+                            try calls.reader.listenRequest(message)
                         }
                         try stream.receive(request)
                     case .refused(let target): try stream.receive(.add(target))
@@ -219,6 +219,16 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 }
 
 extension MessageReader {
+    /// A target that can't be decoded is refused by itself, as one that is too large.
+    fileprivate func listenRequest(_ bytes: ByteBuffer) throws(DocumentError) -> ListenRequest {
+        let message: FSListenRequest
+        do throws(DocumentError) { message = try GRPCCall.decode(bytes) } catch {
+            guard let id = ListenTargetID.find(in: bytes) else { throw error }
+            return .add(ListenTargetRequest(id: id, target: .failure(error)))
+        }
+        return try listenRequest(message)
+    }
+
     func listenRequest(_ message: FSListenRequest) throws(DocumentError) -> ListenRequest {
         try check(database: message.database, isOptional: true)
         switch message.targetChange {
@@ -227,7 +237,12 @@ extension MessageReader {
             var request = ListenTargetRequest(id: target.targetID, target: self.target(target))
             switch target.resumeType {
             case .resumeToken(let token)?: request.resume(from: Array(token))
-            case .readTime(let time)?: request.position = try Self.timestamp(time).truncatedToMicroseconds
+            case .readTime(let time)?:
+                do throws(DocumentError) {
+                    request.position = try Self.timestamp(time).truncatedToMicroseconds
+                } catch {
+                    request.target = .failure(error)
+                }
             default: break
             }
             request.isOnce = target.once

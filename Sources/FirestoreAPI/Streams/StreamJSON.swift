@@ -25,15 +25,10 @@ struct StreamJSON {
         return request
     }
 
-    /// The id of the target that a message of Listen adds; nil if it adds none.
-    func addedTargetID(_ node: JSONNode) throws(JSONProblem) -> Int32? {
-        try node["addTarget"]?["targetId"]?.targetID()
-    }
-
     private func target(_ node: JSONNode) throws(JSONProblem) -> ListenTargetRequest {
         var request = ListenTargetRequest(
             id: 0, target: .failure(.invalidArgument("a target needs a query or documents")))
-        var unknown: String?
+        var refusal: DocumentError?
         for member in try node.members() {
             switch member.key {
             case "targetId": request.id = try member.value.targetID()
@@ -42,14 +37,19 @@ struct StreamJSON {
                 request.target = result(member.value, { value throws(JSONProblem) in try documents(value) })
             case "resumeToken":
                 request.resume(from: try member.value.bytes())
-            case "readTime": request.position = try member.value.timestamp().truncatedToMicroseconds
+            case "readTime":
+                do throws(JSONProblem) {
+                    request.position = try member.value.timestamp().truncatedToMicroseconds
+                } catch {
+                    refusal = .invalidArgument("readTime: \(error.message)")
+                }
             case "once": request.isOnce = try member.value.boolean()
             case "expectedCount": request.isCounted = true
             // A kind of target of a later SDK. If the stream ended, the SDK would send it again in each other one.
-            default: unknown = "\(member.key.prefix(100)): \(member.unknown.message)"
+            default: refusal = .invalidArgument("\(member.key.prefix(100)): \(member.unknown.message)")
             }
         }
-        if let unknown { request.target = .failure(.invalidArgument(unknown)) }
+        if let refusal { request.target = .failure(refusal) }
         return request
     }
 

@@ -54,17 +54,22 @@ final class ListenEndpoint: StreamEndpoint {
 
     func receive(_ text: [UInt8]) {
         guard !ready.withLock({ $0.isEnded }) else { return }
+        do throws(DocumentError) { try stream.receive(try request(text)) } catch { fail(error) }
+    }
+
+    /// A target whose message is too large, or isn't taken for JSON, is refused by itself: see
+    /// ``ListenTargetRequest/tooLarge(_:)``.
+    private func request(_ text: [UInt8]) throws(DocumentError) -> ListenRequest {
+        var isJSON = false
         do throws(DocumentError) {
-            guard text.count <= maxBytes else {
-                let error = ListenTargetRequest.tooLarge(maxBytes)
-                guard let id = try json.read(text, { node throws(JSONProblem) in try json.addedTargetID(node) }) else {
-                    return fail(error)
-                }
-                return try stream.receive(.add(ListenTargetRequest(id: id, target: .failure(error))))
+            guard text.count <= maxBytes else { throw ListenTargetRequest.tooLarge(maxBytes) }
+            return try json.read(text) { node throws(JSONProblem) in
+                isJSON = true
+                return try json.listenRequest(node)
             }
-            try stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
         } catch {
-            fail(error)
+            guard !isJSON, let id = ListenTargetID.find(inJSON: text) else { throw error }
+            return .add(ListenTargetRequest(id: id, target: .failure(error)))
         }
     }
 

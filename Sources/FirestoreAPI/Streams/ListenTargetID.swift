@@ -1,11 +1,12 @@
 import NIOCore
+import StrictJSON
 
 /// The id of the target that a message of Listen adds.
 enum ListenTargetID {
     private static let addTarget: UInt64 = 2
     private static let targetID: UInt64 = 5
 
-    /// Finds it without decoding the message, which may be too large for that.
+    /// Finds it without decoding the message, which may be too large for that, or have what isn't decoded.
     ///
     /// - Returns: nil if the message adds no target, or is malformed.
     static func find(in message: ByteBuffer) -> Int32? {
@@ -13,6 +14,40 @@ enum ListenTargetID {
             case .integer(let id)? = target.field(targetID)
         else { return nil }
         return Int32(truncatingIfNeeded: id)
+    }
+
+    /// Finds it in a message of JSON, likewise.
+    static func find(inJSON message: [UInt8]) -> Int32? {
+        message.withUnsafeBytes { bytes in
+            var scanner = JSONScanner(bytes)
+            guard scanner.enter("addTarget"), scanner.enter("targetId"), case .integer(let id)? = scanner.nextNumber()
+            else { return nil }
+            return Int32(exactly: id)
+        }
+    }
+}
+
+extension JSONScanner {
+    /// Moves to the value of an object's member; false if there is none.
+    fileprivate mutating func enter(_ name: StaticString) -> Bool {
+        skipSpace()
+        guard take(UInt8(ascii: "{")) else { return false }
+        do throws(JSONError) {
+            repeat {
+                skipSpace()
+                if try isKey(name) { return true }
+                try skipValue()
+                skipSpace()
+            } while take(UInt8(ascii: ","))
+        } catch {
+            return false
+        }
+        return false
+    }
+
+    fileprivate mutating func nextNumber() -> JSONNumber? {
+        guard let first = peek(), first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else { return nil }
+        return try? number()
     }
 }
 

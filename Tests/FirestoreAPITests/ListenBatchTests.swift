@@ -45,6 +45,25 @@ struct ListenBatchTests {
         #expect(texts(batch) == ["a2 \(stay) \(left)"])
     }
 
+    /// The document may exist again when its deletion is sent, outside of the target. Clients that knew it as deleted then
+    /// would ignore it in the next target that has it, and their own write of it.
+    @Test func aDeletionHasTheTimeAtWhichItWasFound() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        var batch = ListenBatch()
+        let (a, b) = (try document("a", 1), try document("b", 1))
+        let (found, later) = (Timestamp(microseconds: 3), Timestamp(microseconds: 5))
+        for removed in [a, b] {
+            batch.add(.changes([.removed(removed, deleted: true)], at: found), of: 1, target, isProjected: false)
+        }
+        batch.add(.initial([], at: found), of: 2, .documents([a.path]), isProjected: false)
+        // It was created again, and has left this target, too.
+        batch.add(.changes([.removed(b, deleted: false)], at: later), of: 3, target, isProjected: false)
+        #expect(texts(batch) == ["a deleted [1, 2]", "b left [1, 3]"])
+        var times: [Timestamp] = []
+        for case .delete(_, _, let at) in batch.messages(at: time) { times.append(at) }
+        #expect(times == [found])
+    }
+
     @Test func aForgottenTargetLeavesNothing() throws {
         let target = ListenTarget.query(Query(collectionID: "c"))
         var batch = ListenBatch()

@@ -12,7 +12,8 @@ struct ListenBatch {
 
     private enum Place {
         case present(Document)
-        case gone(isDeleted: Bool)
+        /// Since when, at the latest, and whether the document didn't exist then.
+        case gone(at: Timestamp, isDeleted: Bool)
     }
 
     /// A document's places in the targets that it concerns, by their numbers.
@@ -64,21 +65,21 @@ struct ListenBatch {
     mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
         let own = isProjected ? id : nil
         switch event {
-        case .initial(let documents, _):
+        case .initial(let documents, let time):
             for document in documents { set(.present(document), document.path, id, own) }
             guard case .documents(let paths) = target else { return }
             // A document that was asked for by name and doesn't exist is reported too.
             for path in paths.subtracting(documents.map(\.path)).sorted(by: { $0.string < $1.string }) {
-                set(.gone(isDeleted: true), path, id, own)
+                set(.gone(at: time, isDeleted: true), path, id, own)
             }
         case .count(let count, _): counts[id] = count
-        case .changes(let changes, _):
+        case .changes(let changes, let time):
             if let count = counts[id] { counts[id] = changes.reduce(count) { $0 + $1.addedCount } }
             for change in changes {
                 switch change {
                 case .added(let document), .modified(let document): set(.present(document), document.path, id, own)
                 case .removed(let document, let isDeleted):
-                    set(.gone(isDeleted: isDeleted), document.path, id, own)
+                    set(.gone(at: time, isDeleted: isDeleted), document.path, id, own)
                 }
             }
         case .startOver: break
@@ -127,22 +128,25 @@ struct ListenBatch {
 
     private func changes(at time: Timestamp) -> [ListenResponse] {
         entries.compactMap { entry in
-            var (document, isDeleted): (Document?, Bool) = (nil, false)
+            var document: Document?
+            var gone: (at: Timestamp, isDeleted: Bool)?
             var (targets, removed): ([Int32], [Int32]) = ([], [])
             for (id, place) in entry.places {
                 switch place {
                 case .present(let state):
                     targets.append(id)
                     if document.map({ $0.updateTime < state.updateTime }) ?? true { document = state }
-                case .gone(let wasDeleted):
+                case .gone(let time, let isDeleted):
                     removed.append(id)
-                    isDeleted = isDeleted || wasDeleted
+                    if gone.map({ $0.at < time }) ?? true { gone = (time, isDeleted) }
                 }
             }
             if let document { return .change(document, targets: targets, removed: removed) }
-            guard !removed.isEmpty else { return nil }
-            return isDeleted
-                ? .delete(entry.key.path, removed: removed, at: time)
+            guard let gone else { return nil }
+            // At the batch's time the document may exist again, outside of all targets. Clients ignore a document that
+            // isn't newer than its deletion, also when another target has it later.
+            return gone.isDeleted
+                ? .delete(entry.key.path, removed: removed, at: gone.at)
                 : .remove(entry.key.path, removed: removed, at: time)
         }
     }

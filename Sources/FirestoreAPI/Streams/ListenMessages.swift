@@ -55,7 +55,7 @@ enum ListenResponse: Sendable {
     case snapshot(Timestamp)
     /// A document that is new or has changed in some targets, and has left others.
     case change(Document, targets: [Int32], removed: [Int32])
-    /// A document that doesn't exist.
+    /// A document that didn't exist at a time, which may be before that of the messages around it.
     case delete(DocumentPath, removed: [Int32], at: Timestamp)
     /// A document that exists and has left targets.
     case remove(DocumentPath, removed: [Int32], at: Timestamp)

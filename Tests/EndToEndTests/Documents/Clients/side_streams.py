@@ -42,6 +42,8 @@ class Listener:
         self.targets = {}
         # The global snapshots: their times, and the documents of each target that was complete.
         self.snapshots = []
+        # The names of documents that were reported as deleted, and the times.
+        self.deletions = []
         self.news = threading.Condition()
         self.call = None
         self.status = None
@@ -120,6 +122,8 @@ class Listener:
         elif kind in ("document_delete", "document_remove"):
             change = getattr(response, kind)
             self.place(change.removed_target_ids, change.document, None)
+            if kind == "document_delete":
+                self.deletions.append((change.document, (change.read_time.seconds, change.read_time.nanos)))
         elif kind == "filter":
             target = self.targets.get(response.filter.target_id)
             if target and response.filter.count != len(target.documents):
@@ -341,6 +345,7 @@ class RandomStreams:
                 self.settle(listener)
             with listener.news:
                 snapshots, listener.snapshots = listener.snapshots, listener.snapshots[-1:]
+                deletions, listener.deletions = listener.deletions, []
                 shown = {id: dict(listener.targets[id].documents) for id in complete}
             for id in complete:
                 expected = self.expected(listener.side, self.open[id])
@@ -358,6 +363,7 @@ class RandomStreams:
                     self.half[index] += self.halves(documents)
             if index == OURS:
                 self.check_past(listener, snapshots)
+                self.check_deletions(listener, deletions)
             results.append({id: self.normal(documents) for id, documents in shown.items()})
         if results[OURS] != results[THEIRS]:
             for id in results[OURS]:
@@ -383,6 +389,13 @@ class RandomStreams:
                 problem = self.differs(documents, self.expected(listener.side, request, at))
                 if problem:
                     self.pair.fail(f"our host's snapshot of {at}, target {id} {request}: {problem}")
+
+    def check_deletions(self, listener, deletions):
+        """SDKs ignore a document that isn't newer than its deletion."""
+        for name, at in deletions[-12:]:
+            self.checked += 1
+            if self.expected(listener.side, {"documents": {"documents": [name]}}, at):
+                self.pair.fail(f"our host reports {name} as deleted at {at}, when it exists")
 
     def end_once(self, step):
         """Our host removes such targets itself; from the emulator's stream they are removed."""

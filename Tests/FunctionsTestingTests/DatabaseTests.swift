@@ -350,6 +350,18 @@ struct DatabaseTests {
         changes.cancel()
     }
 
+    @Test(.endsHangs) func veryManyChildrenAreObservedOneByOne() async throws {
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        let all = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("m\($0)", $0) })
+        try await reference.setValue(from: all)
+        var keys: [String] = []
+        for try await child in reference.observe(.childAdded) {
+            keys.append(child.key ?? "")
+            if keys.count == all.count { break }
+        }
+        #expect(keys == all.keys.sorted())
+    }
+
     @Test(.endsHangs) func anObservationEndsWithItsInvocation() async throws {
         let tester = try FunctionsTester(Chat())
         let call = Task { try await tester.call("follow", returning: String.self) }

@@ -58,7 +58,8 @@ private final class Follower {
     private var path = RealtimePath.root
     private var node: RealtimeNode?
     private var isFirst = true
-    private var waiting: [DataSnapshot] = []
+    /// A slice, because an array would move all that follow for each one that is taken.
+    private var waiting: ArraySlice<DataSnapshot> = []
     /// Whether it has failed: what it missed is unknown, so that nothing can follow.
     private var hasFailed = false
 
@@ -85,7 +86,7 @@ private final class Follower {
                 throw error
             }
         }
-        return waiting.removeFirst()
+        return waiting.popFirst()
     }
 
     private func advance() async throws(DocumentError) {
@@ -100,7 +101,7 @@ private final class Follower {
             throw DocumentError(.internal, "a change that was observed can't be read: \(error)")
         }
         waiting = type.snapshots(
-            from: old, to: node, in: database, at: path, query.wire.index, isFirst: isFirst)
+            from: old, to: node, in: database, at: path, query.wire.index, isFirst: isFirst)[...]
         isFirst = false
     }
 

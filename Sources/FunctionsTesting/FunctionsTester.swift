@@ -269,8 +269,9 @@ public final class FunctionsTester: Sendable {
         operations.owner = UInt64(number)
         head.timeLeft = UInt32(clamping: Int64(timeout / .milliseconds(1)))
         let send: @Sendable (ByteBuffer) async throws -> Void = { chunk in
-            try Task.checkCancellation()
             guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
+            try Task.checkCancellation()
+            guard run.maySend else { throw CancellationError() }
             sendChunk(chunk, answer)
         }
         var context = InvocationContext(

@@ -49,6 +49,10 @@ final class TestRun: Sendable {
     /// Whether the handler has returned. Work that it left running can't use the store any more.
     var isOver: Bool { state.withLock { $0.isOver } }
 
+    /// Whether a chunk would reach the caller. It doesn't once the run is cancelled, even if a task sends it that the
+    /// handler has left running.
+    var maySend: Bool { state.withLock { !$0.isOver && !$0.isCancelled } }
+
     func began(_ task: Task<Void, Never>) {
         let isCancelled = state.withLock { state in
             state.task = task

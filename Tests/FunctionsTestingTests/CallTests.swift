@@ -1,5 +1,6 @@
 import FunctionsRuntime
 import FunctionsTesting
+import Synchronization
 import Testing
 
 @Suite struct CallTests {
@@ -293,5 +294,27 @@ import Testing
         let left = try #require(await Leftover.work.next())
         let error = await #expect(throws: DocumentError.self) { try await left.document("a/b").setData(["n": 1]) }
         #expect(error?.code == .cancelled)
+    }
+
+    @Test func whatAHandlerLeavesRunningSendsNothing() async throws {
+        let tester = try FunctionsTester(LeavingStream())
+        let stream: TestStream<Int, Bool> = try await tester.stream("leavesStream")
+        #expect(stream.chunks == [1])
+        let last = LeavingStream.left.withLock { $0 }
+        let left = try #require(last)
+        await #expect(throws: CancellationError.self) { try await left.sendChunk(2) }
+    }
+}
+
+/// Leaves its stream to work that it doesn't await.
+private struct LeavingStream: FunctionBundle {
+    static let left = Mutex<StreamingResponse<Int>?>(nil)
+
+    var functions: [Function] {
+        onCall("leavesStream") { (request: CallableRequest<NoData>, response: StreamingResponse<Int>) in
+            try await response.sendChunk(1)
+            Self.left.withLock { $0 = response }
+            return true
+        }
     }
 }

@@ -115,7 +115,7 @@ extension FunctionsTester {
         }
         if !function.handler.isTransactional, !key.isEmpty { head.idempotencyKey = key }
         let end = await perform(function, head, body: body, operations) { chunk, _ in onChunk(chunk) }
-        if let failure = end.failure { throw HttpsError(failure) }
+        if let failure = end.failure { throw HttpsError(failure, unwrappingIntegers: true) }
         return end.body
     }
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import FunctionsRuntime
 import NIOCore
+import StrictJSON
 import Synchronization
 import WorkerProtocol
 
@@ -36,8 +37,12 @@ final class RecordedResult: HandlerResultReceiver {
 
 extension HttpsError {
     /// A failure as a client reads it.
-    init(_ failure: InvocationFailure) {
-        let details = failure.details.flatMap { try? JSONValue(parsing: Array($0.readableBytesView)) }
+    ///
+    /// - Parameter unwraps: Whether the client replaces wrapped 64-bit integers in the details, as SDKs do that call.
+    init(_ failure: InvocationFailure, unwrappingIntegers unwraps: Bool = false) {
+        let details = failure.details?.withUnsafeReadableBytes { bytes in
+            try? JSONValue(parsing: bytes, unwrappingIntegers: unwraps)
+        }
         self.init(failure.code, failure.message, details: details)
     }
 }

@@ -99,6 +99,12 @@ import Testing
         }
     }
 
+    @Test func largeIntegersInDetailsAreThoseThatTheHandlerHasSent() async throws {
+        let tester = try FunctionsTester(LargeDetails())
+        let error = await failure { let _: Bool = try await tester.call("refusesLarge") }
+        #expect(error?.details == ["left": .integer(.max), "all": [.integer(.min), 1]])
+    }
+
     @Test func errorsAreBounded() async throws {
         let sent = await failure { let _: Bool = try await tester.call("refusesAtLength", 1_000_000) }
         #expect(sent?.code == .outOfRange)
@@ -303,6 +309,15 @@ import Testing
         let last = LeavingStream.left.withLock { $0 }
         let left = try #require(last)
         await #expect(throws: CancellationError.self) { try await left.sendChunk(2) }
+    }
+}
+
+private struct LargeDetails: FunctionBundle {
+    var functions: [Function] {
+        onCall("refusesLarge") { (request: CallableRequest<NoData>) -> Bool in
+            throw HttpsError(
+                .outOfRange, "Too far.", details: ["left": .integer(.max), "all": [.integer(.min), 1]])
+        }
     }
 }
 

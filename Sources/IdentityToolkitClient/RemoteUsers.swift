@@ -25,8 +25,9 @@ package final class RemoteUsers: UserBackend {
     private let tokens: AccessTokens?
     private let signer: CustomTokenSigner
     private let pause: Pause
+    private let operations = RemoteOperations()
     /// Bounds the requests under way, and with them the memory of answers.
-    private let places = AsyncSemaphore(16)
+    private let places: AsyncSemaphore
 
     /// A page of 1,000 users with all that they may have.
     private static let maxAnswerBytes = 16 * 1024 * 1024
@@ -34,32 +35,42 @@ package final class RemoteUsers: UserBackend {
     private static let backoff = Backoff(min: 0.1, max: 5)
     private static let maxAttempts = 3
 
+    /// - Parameter places: how many requests may be under way at a time.
     init(
         project: String, origin: String, transport: any OutboundTransport, tokens: AccessTokens?,
-        signer: CustomTokenSigner, pause: @escaping Pause
+        signer: CustomTokenSigner, places: Int = 16, pause: @escaping Pause
     ) {
         self.project = project
         self.origin = origin
         self.transport = transport
         self.tokens = tokens
         self.signer = signer
+        self.places = AsyncSemaphore(places)
         self.pause = pause
     }
+
+    /// The number of requests that wait for a place.
+    var waiterCount: Int { places.waiterCount }
 
     package func perform(
         _ request: UserRequest, in context: OperationContext, completion: @escaping Completion<[UInt8]>
     ) {
-        Task {
+        operations.run(for: context.owner ?? 0) { [self] slots in
             do throws(UserFailure) {
-                completion(.success(try await answer(request, context)))
+                completion(.success(try await answer(request, slots, context)))
             } catch {
                 completion(.failure(error))
             }
         }
     }
 
-    private func answer(_ request: UserRequest, _ context: OperationContext) async throws(UserFailure) -> [UInt8] {
+    /// - Parameter slots: Those of the invocation, so that one with many requests doesn't hold up others.
+    private func answer(
+        _ request: UserRequest, _ slots: AsyncSemaphore, _ context: OperationContext
+    ) async throws(UserFailure) -> [UInt8] {
         do throws(DocumentError) { try request.check() } catch { throw .failed(error) }
+        do throws(CancellationError) { try await slots.acquire() } catch { throw .failed(.callerLeft) }
+        defer { slots.release() }
         do throws(CancellationError) { try await places.acquire() } catch { throw .failed(.callerLeft) }
         defer { places.release() }
         guard context.cancellation?.isCancelled != true else { throw .failed(.callerLeft) }

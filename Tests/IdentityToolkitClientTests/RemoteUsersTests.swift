@@ -162,6 +162,55 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
         #expect(google.seen.isEmpty)
     }
 
+    /// Answers one request after the other, once it is asked to.
+    private final class SteppedService: OutboundTransport {
+        /// The bodies of the requests.
+        let seen: AsyncStream<String>
+        private let see: AsyncStream<String>.Continuation
+        private let steps: AsyncStream<Void>
+        private let step: AsyncStream<Void>.Continuation
+
+        init() {
+            (seen, see) = AsyncStream.makeStream()
+            (steps, step) = AsyncStream.makeStream()
+        }
+
+        func answer() { step.yield() }
+
+        func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+            see.yield(String(decoding: request.body ?? [], as: UTF8.self))
+            for await _ in steps { break }
+            return OutboundResponse(status: 200, body: Array("{}".utf8))
+        }
+    }
+
+    @Test(.endsHangs) func anInvocationWithManyRequestsDoesNotHoldUpOthers() async {
+        let service = SteppedService()
+        let users = RemoteUsers(
+            project: "demo", origin: "http://auth.test", transport: service, tokens: nil,
+            signer: CustomTokenSigner(key: .none, now: { 0 }), places: 1, pause: { _ in })
+        let (many, one) = (#"{"localId":["ada"]}"#, #"{"localId":["bob"]}"#)
+        let (count, own) = (2 * RemoteOperations.maxRequests, RemoteOperations.maxRequests)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<count {
+                group.addTask { _ = await Self.perform(users, .lookUp, many, in: OperationContext(owner: 7)) }
+            }
+            var seen = service.seen.makeAsyncIterator()
+            let first = await seen.next()
+            #expect(first == many)
+            group.addTask { _ = await Self.perform(users, .lookUp, one, in: OperationContext(owner: 8)) }
+            // All that the one may have, without the first, and the other's.
+            while users.waiterCount != own { await Task.yield() }
+            var next: [String] = []
+            for _ in 0..<own {
+                service.answer()
+                if let body = await seen.next() { next.append(body) }
+            }
+            #expect(next.contains(one))
+            for _ in own...count { service.answer() }
+        }
+    }
+
     // MARK: An emulator
 
     @Test func anEmulatorIsReachedAsItsOwner() async throws {

@@ -271,7 +271,7 @@ public final class FunctionsTester: Sendable {
         let send: @Sendable (ByteBuffer) async throws -> Void = { chunk in
             guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
             try Task.checkCancellation()
-            guard run.maySend else { throw CancellationError() }
+            guard run.isWanted else { throw CancellationError() }
             sendChunk(chunk, answer)
         }
         var context = InvocationContext(

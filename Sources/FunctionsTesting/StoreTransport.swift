@@ -18,17 +18,15 @@ struct StoreTransport: DocumentTransport {
     var beginsWithReads: Bool { run.map { !$0.hasKey } ?? true }
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
-        guard run?.isOver != true else {
-            throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")
-        }
-        if case .settle = request, run?.refusal != nil {
-            throw DocumentError(.cancelled, "the caller was answered before the handler returned")
+        guard run?.isWanted != false else {
+            throw DocumentError(
+                .cancelled, "the invocation is over: its handler has returned or was cancelled; await what it starts")
         }
         if run != nil { try Self.checkBounds(of: request) }
         var context = context
         if let run { context.completion = run.completionKey(for: request) }
         let response = await perform(request, in: context)
-        run?.note(response)
+        run?.note(response, to: request)
         switch response {
         case .failed(let error): throw error
         case .keyReused:

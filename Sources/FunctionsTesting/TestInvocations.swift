@@ -11,6 +11,7 @@ final class TestRun: Sendable {
         var refusal: HttpsError?
         var isOver = false
         var key: CompletionKey?
+        /// Whether it does work that was claimed under an idempotency key, or is being claimed.
         var holdsClaim = false
     }
 
@@ -30,15 +31,22 @@ final class TestRun: Sendable {
     /// Whether an earlier call may have done the work.
     var hasKey: Bool { state.withLock { !($0.key?.key.isEmpty ?? true) } }
 
+    /// The key that an operation is performed under, which begins now.
     func completionKey(for request: DocumentRequest) -> CompletionKey? {
-        state.withLock { request.completionKey(&$0.key, isTransactional: isTransactional) }
+        state.withLock { state in
+            if case .claim = request { state.holdsClaim = true }
+            return request.completionKey(&state.key, isTransactional: isTransactional)
+        }
     }
 
-    func note(_ response: DocumentResponse) {
-        switch response {
-        case .claimed: state.withLock { $0.holdsClaim = true }
-        case .settled: state.withLock { $0.holdsClaim = false }
-        default: break
+    func note(_ response: DocumentResponse, to request: DocumentRequest) {
+        state.withLock { state in
+            if case .claim = request { state.holdsClaim = false }
+            switch response {
+            case .claimed: state.holdsClaim = true
+            case .settled: state.holdsClaim = false
+            default: break
+            }
         }
     }
 
@@ -46,12 +54,9 @@ final class TestRun: Sendable {
     /// returned, or the invocation has failed otherwise.
     var refusal: HttpsError? { state.withLock { $0.refusal } }
 
-    /// Whether the handler has returned. Work that it left running can't use the store any more.
-    var isOver: Bool { state.withLock { $0.isOver } }
-
-    /// Whether a chunk would reach the caller. It doesn't once the run is cancelled, even if a task sends it that the
-    /// handler has left running.
-    var maySend: Bool { state.withLock { !$0.isOver && !$0.isCancelled } }
+    /// Whether the caller still waits for what the handler does. Otherwise its operations and chunks are refused, as on a
+    /// host, also those of work that it has left running.
+    var isWanted: Bool { state.withLock { !$0.isOver && !$0.isCancelled } }
 
     func began(_ task: Task<Void, Never>) {
         let isCancelled = state.withLock { state in

@@ -87,9 +87,13 @@ struct CallableFixtures: FunctionBundle {
         }
         onCall("waits", .timeout(.seconds(10))) { (request: CallableRequest<NoData>) -> Bool in
             try await Self.untilCancelled()
-            // The handler still runs after its cancellation.
-            try await request.firestore.document("ends/waits").setData(["cancelled": request.isCancelled])
-            return true
+            // The handler still runs after its cancellation, and changes nothing any more.
+            do throws(DocumentError) {
+                try await request.firestore.document("ends/waits").setData(["n": 1])
+                return false
+            } catch {
+                return request.isCancelled && error.code == .cancelled
+            }
         }
         onTaskDispatched("waitsToo", .timeout(.seconds(20))) { (request: TaskRequest<Int>) in
             try await Self.untilCancelled()

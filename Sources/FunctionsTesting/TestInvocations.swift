@@ -54,8 +54,8 @@ final class TestRun: Sendable {
     /// returned, or the invocation has failed otherwise.
     var refusal: HttpsError? { state.withLock { $0.refusal } }
 
-    /// Whether the caller still waits for what the handler does. Otherwise its operations and chunks are refused, as on a
-    /// host, also those of work that it has left running.
+    /// Whether the caller still waits for what the handler does. Otherwise its operations and chunks are refused, as on
+    /// a host, also those of work that it has left running.
     var isWanted: Bool { state.withLock { !$0.isOver && !$0.isCancelled } }
 
     func began(_ task: Task<Void, Never>) {

@@ -362,6 +362,19 @@ struct DatabaseTests {
         #expect(keys == all.keys.sorted())
     }
 
+    @Test(.endsHangs) func newChildrenComeInTheOrderOfTheQuery() async throws {
+        let reference = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        try await reference.setValue(["a": ["n": 3], "b": ["n": 2], "c": ["n": 1]])
+        var added = reference.queryOrdered(byChild: "n").observe(.childAdded).makeAsyncIterator()
+        var keys: [String?] = []
+        for _ in 0..<3 { keys.append(try await added.next()?.key) }
+        try await reference.updateChildValues(["e/n": 2, "d/n": 0, "a/n": 4])
+        for _ in 0..<2 { keys.append(try await added.next()?.key) }
+        try await reference.setValue(["a": ["n": 1], "g": ["n": 3], "f": ["n": 5]])
+        for _ in 0..<2 { keys.append(try await added.next()?.key) }
+        #expect(keys == ["c", "b", "a", "d", "e", "g", "f"])
+    }
+
     @Test(.endsHangs) func anObservationEndsWithItsInvocation() async throws {
         let tester = try FunctionsTester(Chat())
         let call = Task { try await tester.call("follow", returning: String.self) }

@@ -70,9 +70,16 @@ public struct DataSnapshot: Sendable {
     public var childrenCount: Int { node?.children.count ?? 0 }
 
     /// In the order of the query; without one, by priority, then by key.
-    public var children: [DataSnapshot] {
+    public var children: [DataSnapshot] { node.map { ordered($0.children) } ?? [] }
+
+    /// The children with these keys, in the same order.
+    func children(of keys: Set<RealtimeKey>) -> [DataSnapshot] {
         guard let node else { return [] }
-        let entries = node.children.map { child in
+        return ordered(keys.compactMap { key in node[key].map { (key: key, node: $0) } })
+    }
+
+    private func ordered(_ children: some Sequence<RealtimeChildren.Child>) -> [DataSnapshot] {
+        let entries = children.map { child in
             (RealtimeIndexEntry(value: index.value(of: child.node), key: child.key), child.node)
         }
         return entries.sorted { $0.0 < $1.0 }

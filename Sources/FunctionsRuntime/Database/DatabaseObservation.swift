@@ -95,21 +95,30 @@ private final class Follower {
             DatabaseRequest(.next, instance: database.instance, observation: try await begun()))
         guard case .changes(let settings) = answer else { throw DatabaseAnswer.unexpected }
         let old = node
+        // The children that may have changed; nil for all.
+        var keys: Set<RealtimeKey>? = []
         do throws(RealtimeError) {
-            for setting in settings { try apply(setting) }
+            for setting in settings {
+                if let key = try apply(setting).path.keys.first { keys?.insert(key) } else { keys = nil }
+            }
         } catch {
             throw DocumentError(.internal, "a change that was observed can't be read: \(error)")
         }
         waiting = type.snapshots(
-            from: old, to: node, in: database, at: path, query.wire.index, isFirst: isFirst)[...]
+            from: old, to: node, ofChildren: keys, in: database, at: path, query.wire.index, isFirst: isFirst)[...]
         isFirst = false
     }
 
-    private func apply(_ setting: ReferenceChange.Setting) throws(RealtimeError) {
+    /// - Returns: What was set, from the observed place.
+    private func apply(_ setting: ReferenceChange.Setting) throws(RealtimeError) -> RealtimeTarget {
         let target = try RealtimeTarget(setting.target)
-        guard let json = setting.value else { return node.set(nil, at: target) }
-        let place = RealtimeTarget(path).appending(target)
-        node.set(try RealtimeWriteValue(parsing: json, at: place).resolved(now: 0, existing: nil), at: target)
+        var value: RealtimeNode?
+        if let json = setting.value {
+            let place = RealtimeTarget(path).appending(target)
+            value = try RealtimeWriteValue(parsing: json, at: place).resolved(now: 0, existing: nil)
+        }
+        node.set(value, at: target)
+        return target
     }
 
     private func begun() async throws(DocumentError) -> UInt64 {
@@ -129,22 +138,27 @@ private final class Follower {
 
 extension DataEventType {
     /// What a change from one value to another sends.
+    ///
+    /// - Parameter keys: Those of the children that may have changed, since the others may be very many; nil for all.
     fileprivate func snapshots(
-        from old: RealtimeNode?, to new: RealtimeNode?, in database: Database, at path: RealtimePath,
-        _ index: RealtimeQuery.Index, isFirst: Bool
+        from old: RealtimeNode?, to new: RealtimeNode?, ofChildren keys: Set<RealtimeKey>?, in database: Database,
+        at path: RealtimePath, _ index: RealtimeQuery.Index, isFirst: Bool
     ) -> [DataSnapshot] {
         let (before, after) = (
             DataSnapshot(old, in: database, at: path, orderedBy: index),
             DataSnapshot(new, in: database, at: path, orderedBy: index)
         )
+        func children(of snapshot: DataSnapshot) -> [DataSnapshot] {
+            keys.map { snapshot.children(of: $0) } ?? snapshot.children
+        }
         func pairs(_ body: (RealtimeNode, RealtimeNode) -> Bool) -> [DataSnapshot] {
-            after.children.filter { child in
+            children(of: after).filter { child in
                 guard let new = child.node, let key = child.path.keys.last, let was = old?[key] else { return false }
                 return body(was, new)
             }
         }
         func missing(_ all: DataSnapshot, in other: RealtimeNode?) -> [DataSnapshot] {
-            all.children.filter { child in child.path.keys.last.map { other?[$0] == nil } ?? false }
+            children(of: all).filter { child in child.path.keys.last.map { other?[$0] == nil } ?? false }
         }
         return switch self {
         case .value: isFirst || old != new ? [after] : []

@@ -29,6 +29,12 @@ import UserStore
         try await importing.finish()
         let replaced = try await users.read { try $0.user("ada") }
         #expect(replaced?.signInGeneration == 4)
+        // Nor is one of a user who was deleted since.
+        var another = UserImport(users)
+        try await another.add(UserRecord(uid: "ken", createdAt: 1), line: 2)
+        try await another.finish()
+        let new = try await users.read { try $0.user("ken") }
+        #expect(try #require(new).signInGeneration != 0)
         await pipeline.shutdown()
         try engine.close()
     }

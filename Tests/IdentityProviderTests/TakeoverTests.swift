@@ -486,6 +486,55 @@ import TokenVerification
         }
     }
 
+    /// Within the same second, so that no time tells the two users apart.
+    @Test(arguments: ["create", "import", "custom token"])
+    func whatADeletedUserHadIsNotGoodForANewOneOfTheSameUID(way: String) async throws {
+        try await Host.serving { host in
+            let uid: String
+            let old: String
+            if way == "import" {
+                let user = try await host.signUp("ada@example.com", "secret-1")
+                uid = user.uid
+                old = user.idToken
+            } else {
+                uid = "ada"
+                let created = try await host.admin(
+                    "signUp", #"{"localId":"ada","email":"ada@example.com","password":"secret-1"}"#)
+                #expect(created.status == 200)
+                let entered = try await host.signIn("ada@example.com", "secret-1")
+                old = try #require(entered.body["idToken"]?.text)
+            }
+            try await ask(host, "PASSWORD_RESET", #""email":"ada@example.com""#)
+            let reset = try await code(host, "ada@example.com", "PASSWORD_RESET")
+            try await ask(host, "VERIFY_AND_CHANGE_EMAIL", #""idToken":"\#(old)","newEmail":"eve@example.com""#)
+            let change = try await code(host, "ada@example.com", "VERIFY_AND_CHANGE_EMAIL")
+            #expect(try await host.admin("delete", #"{"localId":"\#(uid)"}"#).status == 200)
+            let made: Host.Answer
+            switch way {
+            case "create":
+                made = try await host.admin("signUp", #"{"localId":"\#(uid)","email":"ada@example.com"}"#)
+            case "import":
+                made = try await host.admin(
+                    "batchCreate", #"{"users":[{"localId":"\#(uid)","email":"ada@example.com"}]}"#)
+            default:
+                made = try await host.account("signInWithCustomToken", #"{"token":"{\"uid\":\"\#(uid)\"}"}"#)
+                // Leaves the user's sign-ins as they are.
+                try await host.users.commit { transaction in
+                    var user = try #require(try transaction.user(uid))
+                    user.email = "ada@example.com"
+                    try transaction.update(user)
+                }
+            }
+            #expect(made.status == 200)
+            let taken = try await host.account("update", #"{"idToken":"\#(old)","password":"evil-123"}"#)
+            #expect(taken.body.errorMessage == "TOKEN_EXPIRED")
+            let set = try await host.account("resetPassword", #"{"oobCode":"\#(reset)","newPassword":"evil-123"}"#)
+            #expect(set.body.errorMessage == "INVALID_OOB_CODE")
+            let changed = try await host.account("update", #"{"oobCode":"\#(change)"}"#)
+            #expect(changed.body.errorMessage == "INVALID_OOB_CODE")
+        }
+    }
+
     @Test func whatAStolenSessionAskedForEndsWithIt() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(now: clock.wall) { host in

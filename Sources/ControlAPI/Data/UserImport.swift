@@ -29,13 +29,14 @@ struct UserImport {
         try await store.commit(in: OperationContext(firesEvents: false)) { [batch] transaction in
             for (line, user) in batch {
                 do {
+                    var user = user
                     if let old = try transaction.user(user.uid) {
-                        var user = user
                         // No token or code from before is good any more, even if it was revoked since the export.
                         user.signInGeneration = old.signInGeneration &+ 1
                         try transaction.update(user)
                         try transaction.endSessions(of: user.uid)
                     } else {
+                        user.randomizeSignInGeneration()
                         try transaction.insert(user)
                     }
                 } catch let conflict as UserConflict {

@@ -25,6 +25,7 @@ extension IdentityToolkit {
         let outcome = try await users.commit(in: call.context) { transaction in
             let known = try transaction.user(uid)
             var user = known ?? UserRecord(uid: uid, createdAt: transaction.milliseconds)
+            if known == nil { user.randomizeSignInGeneration() }
             user.usesCustomToken = true
             return try complete(
                 SignInCandidate(

@@ -118,6 +118,7 @@ extension IdentityToolkit {
             var user =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: uid ?? Secrets.id(), createdAt: transaction.milliseconds)
+            if uid != nil { user.randomizeSignInGeneration() }
             if let email, email != user.email {
                 user.email = email
                 user.forgetLostEmails()

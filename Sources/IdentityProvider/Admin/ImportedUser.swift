@@ -49,9 +49,12 @@ struct ImportedUser: Sendable {
     /// - Throws: ``ImportProblem``; the user isn't stored then.
     func store(overwriting: Bool, in transaction: UserTransaction) throws {
         do {
-            guard let old = try transaction.user(user.uid) else { return try transaction.insert(user) }
-            guard overwriting else { throw UserConflict.uidExists }
             var new = user
+            guard let old = try transaction.user(user.uid) else {
+                new.randomizeSignInGeneration()
+                return try transaction.insert(new)
+            }
+            guard overwriting else { throw UserConflict.uidExists }
             new.signInGeneration = old.signInGeneration &+ 1
             try transaction.update(new)
             try transaction.endSessions(of: user.uid)

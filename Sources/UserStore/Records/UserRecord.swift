@@ -32,8 +32,8 @@ package struct UserRecord: Hashable, Sendable {
     package var lastRefreshAt: Int64?
     /// Tokens issued before this time, in seconds since 1970, are revoked.
     package var validSince: Int64?
-    /// How often all sign-ins were ended. ID tokens and codes have the number of their time: within one second, times don't
-    /// tell those from before and after.
+    /// Counts how often all sign-ins were ended, from 0 or a number of ``randomizeSignInGeneration()``. ID tokens and
+    /// codes have the number of their time: within one second, times don't tell those from before and after.
     package var signInGeneration: Int64 = 0
     /// The address that a code can restore, and when it was replaced or taken away, in milliseconds since 1970.
     package var recoveryEmail: String?
@@ -45,6 +45,10 @@ package struct UserRecord: Hashable, Sendable {
         self.uid = uid
         self.createdAt = createdAt
     }
+
+    /// Call for a new user whose uid a caller has chosen: a deleted user may have had it, and no token or code of that one
+    /// is to be good for the new one.
+    package mutating func randomizeSignInGeneration() { signInGeneration = .random(in: 1...Int64(UInt32.max)) }
 
     /// Whether the user signs in by the email address, with a password or a link.
     package var hasEmailProvider: Bool { email != nil && (password != nil || usesEmailLink) }

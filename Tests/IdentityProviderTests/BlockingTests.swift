@@ -292,6 +292,21 @@ import UserStore
         }
     }
 
+    /// Otherwise a user would get rid of claims that restrict the sign-in.
+    @Test(arguments: [#""password":"secret-2""#, #""email":"new@example.com""#])
+    func aNewPasswordOrAddressKeepsTheClaimsOfTheSignIn(change: String) async throws {
+        try await Host.serving(blocking: Shifts()) { host in
+            _ = try await host.signUp("ada@example.com", "secret-1")
+            let own = try await host.signIn("ada@example.com", "secret-1")
+            let token = try #require(own.body["idToken"]?.text)
+            #expect(try shift(token, host) == 2)
+            let changed = try await host.account("update", #"{"idToken":"\#(token)",\#(change)}"#)
+            #expect(try shift(changed.body["idToken"]?.text, host) == 2)
+            let refreshed = try await host.refresh(try #require(changed.body["refreshToken"]?.text))
+            #expect(try shift(refreshed.body["id_token"]?.text, host) == 2)
+        }
+    }
+
     @Test func aSecondFactorAfterTheClockWasSetBackKeepsTheClaimsOfTheSignIn() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(blocking: Shifts(), now: clock.wall) { host in

@@ -24,6 +24,8 @@ extension IdentityToolkit {
             let old =
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
+            // Before the sign-ins end. No function that restricted the caller's is asked again.
+            let claims = try caller.flatMap { try sessionClaims(of: $0, in: transaction) }
             let user = try changed(old, by: change, password, in: transaction)
             let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             recovered.withLock { $0 = undo }
@@ -35,7 +37,7 @@ extension IdentityToolkit {
             // Tokens from before are revoked, so these begin a sign-in.
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: false, provider: password == nil ? caller.provider : "password",
+                    user: user, isNew: false, provider: password == nil ? caller.provider : "password", claims: claims,
                     secondFactor: caller.secondFactor(of: user), asksForSecondFactor: false,
                     isBlockable: old.isAnonymous && !user.isAnonymous && !call.isAdmin))
         }

@@ -150,7 +150,7 @@ extension IdentityToolkit {
 
     /// The claims that the caller's sign-in has beside those of the user, as they are stored with it: its ID token
     /// doesn't tell which these are.
-    private func sessionClaims(of caller: Caller, in transaction: UserTransaction) throws -> String? {
+    func sessionClaims(of caller: Caller, in transaction: UserTransaction) throws -> String? {
         try transaction.sessions(of: caller.uid).first { session in
             // No token names a time after its own, also if the clock was set back since the sign-in.
             let signedInAt = min(session.signedInAt, caller.issuedAt)

@@ -96,6 +96,22 @@ import TokenVerification
         }
     }
 
+    /// Apple's tokens have no name.
+    @Test(arguments: [true, false]) func aProviderWithoutAProfileTakesAwayOnlyThatOfAStranger(
+        isVerified: Bool
+    ) async throws {
+        try await Host.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let profile = #""displayName":"Ada","photoUrl":"https://example.com/a.png","emailVerified":\#(isVerified)"#
+            #expect(try await host.admin("update", #"{"localId":"\#(user.uid)",\#(profile)}"#).status == 200)
+            let entered = try await enter(host, google("ada", "ada@example.com"))
+            #expect(entered.body["localId"]?.text == user.uid)
+            let stored = try #require(try await host.users.read { try $0.user(user.uid) })
+            #expect(stored.displayName == (isVerified ? "Ada" : nil))
+            #expect(stored.photoURL == (isVerified ? "https://example.com/a.png" : nil))
+        }
+    }
+
     @Test func recoveringAnAddressEndsTheSignInsOfWhoChangedIt() async throws {
         try await Host.serving { host in
             let user = try await host.signUp("ada@example.com", "secret-1")

@@ -99,9 +99,14 @@ extension IdentityToolkit {
         if let owner { return try signIn(owner) }
         if !settings.allowsDuplicateEmails, let email = profile.email, var user = try transaction.user(email: email) {
             guard profile.isEmailVerified else { return .other(user) }
-            if !user.isEmailVerified { try handOver(&user, in: transaction) }
-            user.displayName = profile.displayName
-            user.photoURL = profile.photoURL
+            if !user.isEmailVerified {
+                try handOver(&user, in: transaction)
+                // Another person may have chosen them.
+                (user.displayName, user.photoURL) = (nil, nil)
+            }
+            // Apple's tokens have neither.
+            user.displayName = profile.displayName ?? user.displayName
+            user.photoURL = profile.photoURL ?? user.photoURL
             user.isEmailVerified = true
             return try signIn(user)
         }

@@ -117,8 +117,10 @@ import TokenVerification
             ])
         #expect(page.text.contains(#"data-code="true""#))
         #expect(try await open(["state": "s", "code": "c-1"]).text.contains("fields.code"))
-        let form = try await open([:], method: .post, form: "state=s&code=c-1")
+        let form = try await open([:], method: .post, form: "state=s&code=c-1&user=%7B%7D")
         #expect(form.text.contains("code=c-1"))
+        #expect(form.text.contains("user=%7B%7D"))
+        #expect(form.text.contains("fields.user"))
     }
 
     @Test func anAppCannotChangeWhereTheProviderReturns() async throws {

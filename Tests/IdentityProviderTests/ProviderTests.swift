@@ -98,6 +98,21 @@ import UserStore
         }
     }
 
+    /// Apple tells it once: to the app, which sends it on, or in the form that the browser brings.
+    @Test func aNameBesideApplesTokenIsTheNewUsers() async throws {
+        try await SignInHost.serving { host in
+            let token = #"{"sub":"apple-1","email":"hana@example.com","email_verified":true}"#
+            let name = #"{"name":{"firstName":"Hana","lastName":"Sato"}}"#
+            let first = try await enter(host, "apple.com", ["id_token": token, "user": name])
+            #expect(first.body["displayName"]?.text == "Hana Sato")
+            let uid = try #require(first.body["localId"]?.text)
+            let again = try await enter(host, "apple.com", ["id_token": token])
+            #expect(again.body["localId"]?.text == uid)
+            let stored = try await host.users.read { try $0.user(uid) }
+            #expect(stored?.displayName == "Hana Sato")
+        }
+    }
+
     @Test func eachClaimOfAnIDTokenIsChecked() async throws {
         let issuer = try TestIssuer.shared.get()
         let stranger = try TestIssuer.stranger.get()

@@ -105,7 +105,9 @@ extension IdentityToolkit {
 
     /// What the provider answers is in the fragment, which only the browser sees, or in a form.
     private func returnPage(_ call: SignInCall) -> Response {
-        let names = [("state", "state"), ("idToken", "id_token"), ("code", "code"), ("error", "error")]
+        let names = [
+            ("state", "state"), ("idToken", "id_token"), ("code", "code"), ("user", "user"), ("error", "error"),
+        ]
         let fields = names.compactMap { name, parameter in
             call[name].map { "\(parameter)=\(PercentEncoding.encoded($0))" }
         }
@@ -248,6 +250,7 @@ extension IdentityToolkit {
           var fields = { providerId: asked.get('providerId'), nonce: kept.nonce };
           if (answer.get('id_token')) fields.id_token = answer.get('id_token');
           if (answer.get('access_token')) fields.access_token = answer.get('access_token');
+          if (answer.get('user')) fields.user = answer.get('user');
           if (answer.get('code')) {
             fields.code = answer.get('code');
             fields.code_verifier = kept.verifier;

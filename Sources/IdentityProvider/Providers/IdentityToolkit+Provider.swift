@@ -61,9 +61,11 @@ extension IdentityToolkit {
         if !subjects.isEmpty { try await users.read { try attempts.begin(subjects, in: $0, now: now()) } }
         defer { attempts.end(subjects) }
         do {
-            return try await providers.profile(
+            var profile = try await providers.profile(
                 &assertion, isLinking: call["idToken"] != nil, from: call.origin.address,
                 handler: handlerAddress(call))
+            try profile.setName(first: assertion.firstName, last: assertion.lastName)
+            return profile
         } catch let error as IdentityToolkitError where error.message.hasPrefix("INVALID_IDP_RESPONSE") {
             if !subjects.isEmpty { try await users.commit { try attempts.fail(subjects, in: $0) } }
             throw error

@@ -18,6 +18,9 @@ struct ProviderAssertion: Sendable {
     let page: String
     /// What the client had the provider put into the token, before hashing.
     let nonce: String?
+    /// The user's name, which Apple tells once, beside the token.
+    let firstName: String?
+    let lastName: String?
 
     init(_ call: SignInCall) throws(IdentityToolkitError) {
         let address = try require(
@@ -35,6 +38,9 @@ struct ProviderAssertion: Sendable {
         codeVerifier = value("code_verifier")
         page = String(address.text.prefix { $0 != "?" && $0 != "#" })
         nonce = values["nonce"]
+        let user = provider == "apple.com" ? value("user").flatMap { try? JSONValue(parsing: Array($0.utf8)) } : nil
+        firstName = user?["name"]?["firstName"]?.stringValue
+        lastName = user?["name"]?["lastName"]?.stringValue
     }
 }
 
@@ -67,6 +73,14 @@ struct ProviderProfile: Sendable {
         self.claims = claims
         try Profile.check(name: displayName, photoURL: photoURL)
         try require(rawID.utf8.count <= 512, "INVALID_IDP_RESPONSE : The subject (sub) is too long.")
+    }
+
+    /// Takes the name that stands beside a token without one.
+    mutating func setName(first: String?, last: String?) throws(IdentityToolkitError) {
+        let names = [first, last].compactMap { $0 }.filter { !$0.isEmpty }
+        guard displayName == nil, !names.isEmpty else { return }
+        (displayName, firstName, lastName) = (names.joined(separator: " "), first, last)
+        try Profile.check(name: displayName, photoURL: nil)
     }
 }
 

@@ -147,6 +147,21 @@ import UserStore
         #expect(error.code == .aborted)
     }
 
+    /// The function may have asked for it long before.
+    @Test func aTransactionRevokesWithItsCommit() async throws {
+        guard case .success = await perform(.create, #"{"localId":"ada"}"#) else {
+            Issue.record("the user was not created")
+            return
+        }
+        let change = #"{"localId":"ada","validSince":"\#(TestIssuer.start - 60)"}"#
+        guard case .success = try await commit(write(.update, change)) else {
+            Issue.record("the revocation was refused")
+            return
+        }
+        let found = try await perform(.lookUp, #"{"localId":["ada"]}"#).get()
+        #expect(found["users"]?[0]?["validSince"]?.stringValue == String(TestIssuer.start))
+    }
+
     @Test func aCallerWhoHasLeftChangesNothing() async throws {
         let cancellation = OperationCancellation()
         cancellation.cancel()

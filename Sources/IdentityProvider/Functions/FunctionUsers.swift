@@ -161,7 +161,10 @@ extension IdentityToolkit {
             let creation = try await creation(call)
             return { _ = try creation($0) }
         case .update:
-            let change = try AccountChange(call.fields, isAdmin: true, hasToken: false)
+            var fields = call.fields
+            // A transaction revokes with its commit, however long before that its function has asked for it.
+            if fields.has("validSince") { fields.set("validSince", to: now()) }
+            let change = try AccountChange(fields, isAdmin: true, hasToken: false)
             let uid = try require(call["localId"], "MISSING_LOCAL_ID")
             let password = try await newPassword(call)
             return { transaction in

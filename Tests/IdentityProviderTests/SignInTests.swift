@@ -94,6 +94,23 @@ import UserStore
         }
     }
 
+    /// Android sends the numbers of an enum.
+    @Test(arguments: [#""DISPLAY_NAME","PHOTO_URL""#, "2,4"])
+    func aProfileIsTakenAway(attributes: String) async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            let token = #""idToken":"\#(user.idToken)""#
+            let profile = #""displayName":"Ada","photoUrl":"https://example.com/a.png""#
+            let given = try await host.account("update", "{\(token),\(profile)}")
+            #expect(given.body["displayName"]?.text == "Ada")
+            let taken = try await host.account("update", "{\(token),\"deleteAttribute\":[\(attributes)]}")
+            #expect(taken.status == 200)
+            #expect(taken.body["displayName"] == nil)
+            #expect(taken.body["photoUrl"] == nil)
+            #expect(taken.body["email"]?.text == "ada@example.com")
+        }
+    }
+
     @Test func refreshGivesAFreshTokenOfTheSameSignIn() async throws {
         let clock = ManualClock.atIssue()
         let verifier = try verifier(clock.wall)

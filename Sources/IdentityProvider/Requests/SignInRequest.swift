@@ -81,9 +81,12 @@ struct SignInRequest: Sendable {
     func texts(_ name: String) -> [String] {
         guard let node = fields[name] else { return [] }
         guard case .array(let elements) = node.kind else { return self[name].map { [$0] } ?? [] }
-        return elements.compactMap { element in
-            guard case .string(let text) = element.kind else { return nil }
-            return text
+        return elements.compactMap { element -> String? in
+            switch element.kind {
+            case .string(let text): text
+            case .integer(let number): String(number)
+            default: nil
+            }
         }
     }
 

@@ -200,6 +200,33 @@ import Testing
         }
     }
 
+    /// Such as of a user who has signed in by a link, and asks for one on another device.
+    @Test func aMailWhoseCodeWasUsedHoldsUpNoOther() async throws {
+        let clock = ManualClock.atIssue()
+        try await Self.queueing(clock) { host in
+            let queue = host.toolkit.codes.queue
+            /// - Returns: the code of the mail that leaves.
+            func mailedCode(_ kind: String) async throws -> String {
+                let answer = try await host.account(
+                    "sendOobCode", #"{"requestType":"\#(kind)","email":"ada@example.com"}"#)
+                #expect(answer.status == 200)
+                let lease = try #require(try await queue.take(4).leases.first)
+                #expect(try await queue.finish(lease, .accepted) == .done)
+                return try #require(lease.message.mail?.parameter("oobCode"))
+            }
+            _ = try await host.signUp("ada@example.com", "old-secret")
+            let reset = try await mailedCode("PASSWORD_RESET")
+            let answer = try await host.account("resetPassword", #"{"oobCode":"\#(reset)","newPassword":"secret-2"}"#)
+            #expect(answer.status == 200)
+            #expect(try await mailedCode("PASSWORD_RESET") != reset)
+            let link = try await mailedCode("EMAIL_SIGNIN")
+            let entered = try await host.account(
+                "signInWithEmailLink", #"{"email":"ada@example.com","oobCode":"\#(link)"}"#)
+            #expect(entered.status == 200)
+            #expect(try await mailedCode("EMAIL_SIGNIN") != link)
+        }
+    }
+
     @Test func aClockThatIsSetBackHoldsUpNoMail() async throws {
         let clock = ManualClock.atIssue()
         try await Self.queueing(clock) { host in

@@ -21,7 +21,7 @@ extension IdentityToolkit {
             if let known, let linked { try require(known.uid == linked.uid, "EMAIL_EXISTS") }
             // Who read the mails when it was asked for may have been kept out since.
             if let known, known.isEmailVerified { try requireCurrent(stored, for: known) }
-            transaction.delete(stored, hash: Secrets.hash(code))
+            try use(stored, action, code, in: transaction)
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             if known != nil, linked == nil, !user.isEmailVerified { try handOver(&user, in: transaction) }
             if user.email != nil, user.email != email { try endSignIns(of: &user, in: transaction) }

@@ -253,6 +253,12 @@ extension IdentityToolkit {
         return (stored, action)
     }
 
+    /// Uses a code up.
+    func use(_ stored: OneTimeCode, _ action: MailAction, _ code: String, in transaction: UserTransaction) throws {
+        transaction.delete(stored, hash: Secrets.hash(code))
+        try codes.queue.endPause(of: MessageSubject(action), in: transaction)
+    }
+
     /// Tells what a code is for, and sets the new password if there is one.
     func resetPassword(_ call: SignInCall) async throws -> JSONObject {
         let code = try require(call["oobCode"], "MISSING_OOB_CODE")
@@ -265,7 +271,7 @@ extension IdentityToolkit {
             try await users.commit { transaction in
                 let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
                 var user = try userOfCode(stored, action, in: transaction)
-                transaction.delete(stored, hash: Secrets.hash(code))
+                try use(stored, action, code, in: transaction)
                 if !user.isEmailVerified { try handOver(&user, in: transaction) }
                 user.isEmailVerified = true
                 try setPassword(hash, of: &user, in: transaction)
@@ -310,7 +316,7 @@ extension IdentityToolkit {
             if user.email != action.email || action.kind == .recoverEmail {
                 try endSignIns(of: &user, in: transaction)
             }
-            transaction.delete(stored, hash: Secrets.hash(code))
+            try use(stored, action, code, in: transaction)
             try transaction.update(user)
             return (user, action.newEmail, recovered)
         }

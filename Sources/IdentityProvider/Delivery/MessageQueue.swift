@@ -35,6 +35,12 @@ struct MessageQueue: Sendable {
         return (0..<Self.pauseOfSubject).contains(now - last.createdAt / 1000)
     }
 
+    /// Ends the pause after a mail that was sent: its code was used, so that a user who asks for another mail needs it.
+    func endPause(of subject: MessageSubject, in transaction: UserTransaction) throws {
+        guard let last = try transaction.readableMessage(subject.hash), last.content == nil else { return }
+        try transaction.deleteMessage(subject.hash)
+    }
+
     func append(
         _ content: OutgoingMessage.Content, of subject: MessageSubject, expires: Int64, in transaction: UserTransaction
     ) throws {

@@ -103,7 +103,7 @@ extension ConfigurationReader {
         case (nil, let executable?):
             guard let path = path(executable) else { return nil }
             let file = ConfigurationFile.resolve(path, in: directory)
-            if isSelected, !ConfigurationFile.isExecutable(file) {
+            if needsFiles, !ConfigurationFile.isExecutable(file) {
                 report("there is no executable file \(path)", at: executable.offset)
             }
             return .executable(file)

@@ -11,13 +11,17 @@ package struct ConfigurationReader {
     /// Whether the environment being read is the selected one. The other ones may name files that exist only on other
     /// machines.
     var isSelected = true
+    /// Whether the files that the configuration names must be there. Commands that don't use them work without them.
+    private let checksFiles: Bool
     var problems: Set<ConfigurationError.Problem> = []
     /// What is valid and ignored, because this host doesn't support it.
     var skipped: [ConfigurationError.Problem] = []
     var places: ConfigurationPlaces
 
     /// - Throws: the problem of a file that isn't JSON.
-    init(_ bytes: [UInt8], file: String, directory: String) throws(ConfigurationError) {
+    init(
+        _ bytes: [UInt8], file: String, directory: String, checkingFiles: Bool = true
+    ) throws(ConfigurationError) {
         do {
             root = try JSONNode(parsing: bytes)
         } catch {
@@ -27,14 +31,16 @@ package struct ConfigurationReader {
         self.file = file
         self.directory = directory
         self.bytes = bytes
+        checksFiles = checkingFiles
         places = ConfigurationPlaces(file: file)
     }
 
     /// - Throws: all problems at once, including those of environments that aren't selected.
-    static func read(_ bytes: [UInt8], file: String, environment: String?) throws(ConfigurationError)
-        -> HostConfiguration
-    {
-        var reader = try ConfigurationReader(bytes, file: file, directory: ConfigurationFile.directory(of: file))
+    static func read(
+        _ bytes: [UInt8], file: String, environment: String?, checkingFiles: Bool = true
+    ) throws(ConfigurationError) -> HostConfiguration {
+        var reader = try ConfigurationReader(
+            bytes, file: file, directory: ConfigurationFile.directory(of: file), checkingFiles: checkingFiles)
         let configuration = reader.readEnvironments(selecting: environment)
         guard let configuration, reader.problems.isEmpty else {
             throw ConfigurationError(file: file, problems: Array(reader.problems))
@@ -126,11 +132,14 @@ package struct ConfigurationReader {
         return configuration
     }
 
+    /// Whether a file that is named must be there.
+    var needsFiles: Bool { isSelected && checksFiles }
+
     /// Reads the path of a file that must exist and be readable.
     mutating func readableFile(_ node: JSONNode) -> String? {
         guard let path = path(node) else { return nil }
         let file = ConfigurationFile.resolve(path, in: directory)
-        if isSelected, !ConfigurationFile.isReadable(file) {
+        if needsFiles, !ConfigurationFile.isReadable(file) {
             report("the file \(path) does not exist or can't be read; create it, or remove the key", at: node.offset)
         }
         return file
@@ -140,7 +149,7 @@ package struct ConfigurationReader {
     mutating func readableDirectory(_ node: JSONNode) -> String? {
         guard let path = path(node) else { return nil }
         let directory = ConfigurationFile.resolve(path, in: self.directory)
-        if isSelected, !ConfigurationFile.isDirectory(directory) {
+        if needsFiles, !ConfigurationFile.isDirectory(directory) {
             report("there is no directory \(path); create it, or remove the key", at: node.offset)
         }
         return directory

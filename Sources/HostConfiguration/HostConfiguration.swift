@@ -190,11 +190,14 @@ extension HostConfiguration {
     /// - Parameters:
     ///   - path: the file; relative paths in it start at its directory.
     ///   - environment: one of the file's `environments`; nil for the file without overrides.
+    ///   - checkingFiles: whether the files that it names must be there. Only what uses them needs that: a host whose
+    ///     bundle is just being built can be paused all the same.
     /// - Throws: all problems of the file at once. The host must not start with any of them.
-    package static func load(_ path: String, environment: String? = nil) throws(ConfigurationError)
-        -> HostConfiguration
-    {
-        try ConfigurationReader.read(try ConfigurationFile.read(path), file: path, environment: environment)
+    package static func load(
+        _ path: String, environment: String? = nil, checkingFiles: Bool = true
+    ) throws(ConfigurationError) -> HostConfiguration {
+        try ConfigurationReader.read(
+            try ConfigurationFile.read(path), file: path, environment: environment, checkingFiles: checkingFiles)
     }
 
     /// The keys whose values differ and that take effect only after a restart. Params are not among them.

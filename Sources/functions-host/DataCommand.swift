@@ -46,7 +46,7 @@ struct DataOptions: ParsableArguments {
         signal(SIGPIPE, SIG_IGN)
         let report = CommandReport(isJSON: json, isVerbose: verbose, resultToErrors: resultToErrors)
         do {
-            var configuration = try HostConfiguration.load(config, environment: env)
+            var configuration = try HostConfiguration.load(config, environment: env, checkingFiles: false)
             if let data { configuration.data = URL(fileURLWithPath: data).path }
             try await work(DataAccess(configuration), report)
             try report.checkOutput()

@@ -36,7 +36,7 @@ struct HostOptions: ParsableArguments {
         signal(SIGPIPE, SIG_IGN)
         let report = CommandReport(isJSON: json, isVerbose: false, resultToErrors: false)
         do {
-            var configuration = try HostConfiguration.load(config, environment: env)
+            var configuration = try HostConfiguration.load(config, environment: env, checkingFiles: false)
             if let data { configuration.data = absolutePath(data) }
             try await work(configuration, report)
             try report.checkOutput()

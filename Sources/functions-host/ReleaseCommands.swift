@@ -126,7 +126,8 @@ struct PromoteCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let source = try HostConfiguration.load(options.config, environment: from.isEmpty ? nil : from)
+            let source = try HostConfiguration.load(
+                options.config, environment: from.isEmpty ? nil : from, checkingFiles: false)
             guard source.data != configuration.data else {
                 throw ValidationError(
                     "both environments use the data directory \(source.data); give each its own \"data\"")

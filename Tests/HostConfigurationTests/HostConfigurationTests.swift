@@ -322,6 +322,23 @@ struct HostConfigurationTests {
         }
     }
 
+    /// Commands such as `pause` and `data backup` use none of these files.
+    @Test func filesThatAreNamedMayBeMissingForWhatDoesNotUseThem() throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(
+            "functions.json",
+            """
+            { "project": "demo-shop", "rules": "none.rules", "indexes": "none.json", "databaseRules": "none.json",
+              "secrets": "none", "bundles": [{ "name": "shop", "executable": "none" }],
+              "listen": { "tls": { "certificate": "none.pem", "key": "none.pem" } },
+              "auth": { "mail": { "smtp": { "host": "localhost" }, "from": "a@example.com", "templates": "none" } } }
+            """)
+        let read = try HostConfiguration.load(path, checkingFiles: false)
+        #expect(read.rules == directory.file("none.rules") && read.listen.tls?.key == directory.file("none.pem"))
+        let error = #expect(throws: ConfigurationError.self) { _ = try HostConfiguration.load(path) }
+        #expect(error?.problems.count == 8)
+    }
+
     @Test(arguments: MemorySize.offered)
     func memorySizesRoundTrip(mebibytes: Int) throws {
         let size = try #require(MemorySize(mebibytes: mebibytes))

@@ -58,7 +58,8 @@ struct UsersExportCommand: AsyncParsableCommand {
     func run() async throws {
         let format = try chosenFormat()
         try await options.run(resultToErrors: file == "-") { place, report in
-            let configuration = try HostConfiguration.load(options.config, environment: options.env)
+            let configuration = try HostConfiguration.load(
+                options.config, environment: options.env, checkingFiles: false)
             let scheme = UserFormat.scheme(cost: configuration.auth.passwords.hashMiB << 10)
             var users = UserFile(format, isWhole: allFields, scheme: scheme)
             var outcome = DataOutcome()

@@ -1026,7 +1026,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "EmbeddedStorage", "CommitPipeline",
                 "DocumentStore", "UserStore", "DataDirectory",
                 "RealtimeModel", "RealtimeStore", "HostConfiguration", "ControlProtocol", "ControlAPI", "TestSupport",
-                "RealtimeTesting",
+                "RealtimeTesting", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -1,4 +1,5 @@
 import ControlProtocol
+import DataDirectory
 package import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -70,8 +71,18 @@ package final class ControlServer: Service {
             // The host serves without the socket; commands report that they can't reach it.
             logger.warning(
                 "the control socket failed; commands can't reach this host",
-                metadata: ["socket": "\(socket.path)", "error": "\(error)"])
+                metadata: ["socket": "\(socket.path)", "error": "\(reason(error))"])
             try await gracefulShutdown()
+        }
+    }
+
+    /// Why the socket failed, as a sentence for the operator.
+    private func reason(_ error: any Error) -> String {
+        switch error {
+        case is UnixDomainSocketPathWrongType: "\(socket.path) isn't a socket; remove it, and restart the host"
+        case let error as IOError:
+            DataDirectoryError.refused(by: error.errnoCode, "a socket for commands can't be made").description
+        default: "\(error)"
         }
     }
 }

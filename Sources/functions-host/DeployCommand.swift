@@ -3,6 +3,7 @@ import Deployments
 import HostConfiguration
 import ArgumentParser
 import Foundation
+import HostProcess
 
 /// `functions-host deploy [PATH]`
 struct DeployCommand: AsyncParsableCommand {
@@ -58,7 +59,7 @@ struct DeployCommand: AsyncParsableCommand {
                 }
                 var request = ControlRequest("releases", "prepare-rules")
                 request.add(RulesSource(configuration))
-                request.add("user", NSUserName())
+                request.add("user", OperatorName.current)
                 return try await deployment.runRules(request)
             }
             // Checked before a long build; the host checks them again.
@@ -69,7 +70,7 @@ struct DeployCommand: AsyncParsableCommand {
             request.add("bundle", source.bundle)
             request.add("executable", program)
             request.add("source", source.origin)
-            request.add("user", NSUserName())
+            request.add("user", OperatorName.current)
             if only == nil { request.add(RulesSource(configuration)) }
             try await deployment.run(request, as: .deploy)
         }

@@ -34,7 +34,7 @@ struct Deployment {
         activation.add("rules", plan.rules?.release)
         activation.add("replacing-rules", plan.rules?.current)
         activation.add("action", action.rawValue)
-        activation.add("user", NSUserName())
+        activation.add("user", OperatorName.current)
         let event = try await host.ask(activation, as: ReleaseEvent.self)
         report.answer([DeploymentText.line(event)], event)
     }
@@ -53,7 +53,7 @@ struct Deployment {
         var activation = ControlRequest("releases", "activate-rules")
         activation.add("release", rules.release)
         activation.add("replacing", rules.current)
-        activation.add("user", NSUserName())
+        activation.add("user", OperatorName.current)
         let event = try await host.ask(activation, as: ReleaseEvent.self)
         report.answer([DeploymentText.line(event)], event)
     }

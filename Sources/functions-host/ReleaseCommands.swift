@@ -2,7 +2,7 @@ import ControlProtocol
 import Deployments
 import HostConfiguration
 import ArgumentParser
-import Foundation
+import HostProcess
 
 /// `functions-host releases`
 struct ReleasesCommand: AsyncParsableCommand {
@@ -63,12 +63,13 @@ struct RollbackCommand: AsyncParsableCommand {
             var request = ControlRequest("releases", "rollback")
             request.add("bundle", bundle)
             request.add("release", to)
-            request.add("user", NSUserName())
+            request.add("user", OperatorName.current)
             let event: ReleaseEvent
             do {
                 event = try await HostControl(configuration.data).ask(request, as: ReleaseEvent.self)
             } catch is NoRunningHost {
-                event = try await OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
+                event = try await OfflineReleases(configuration).rollback(
+                    bundle: bundle, to: to, user: OperatorName.current)
             }
             report.answer([DeploymentText.line(event)], event)
         }
@@ -94,7 +95,7 @@ struct UndeployCommand: AsyncParsableCommand {
         try await options.run { host, report in
             var request = ControlRequest("releases", "remove")
             request.add("bundle", bundle)
-            request.add("user", NSUserName())
+            request.add("user", OperatorName.current)
             let event = try await host.ask(request, as: ReleaseEvent.self)
             report.answer([DeploymentText.line(event)], event)
         }
@@ -139,7 +140,7 @@ struct PromoteCommand: AsyncParsableCommand {
             request.add("source", release.source)
             request.add("release", release.id)
             request.add("checksum", release.checksum)
-            request.add("user", NSUserName())
+            request.add("user", OperatorName.current)
             try await Deployment(
                 host: HostControl(configuration.data), report: report, isJSON: options.json, asks: !yes, isDry: dryRun
             ).run(request, as: .promote)

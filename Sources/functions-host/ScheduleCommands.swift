@@ -49,7 +49,7 @@ struct SchedulesListCommand: AsyncParsableCommand {
             if open.tries > 0 { line += ", failed \(open.tries) times" }
             if open.tries > 0, let due = open.due { line += ", next attempt \(due)" }
             lines.append(line)
-            if let error = open.lastError { lines.append("        \(error)") }
+            if let error = open.lastError { lines.append("        \(Table.printable(error))") }
         }
         if let last = schedule.lastRun {
             var line = "  last  \(last.due)" + (last.isManual ? ", manual" : "")
@@ -85,7 +85,7 @@ struct SchedulesRunCommand: AsyncParsableCommand {
             let run = try await host.ask(request, as: ManualRunReport.self)
             var line = "\(run.name) runs: delivery \(run.id)"
             if let outcome = run.outcome { line = "the run of \(run.name) \(Self.words(outcome)): delivery \(run.id)" }
-            report.answer([line] + (run.error.map { ["  \($0)"] } ?? []), run)
+            report.answer([line] + (run.error.map { ["  \(Table.printable($0))"] } ?? []), run)
             if let outcome = run.outcome, outcome != "succeeded" { throw Self.runFailed }
         }
     }

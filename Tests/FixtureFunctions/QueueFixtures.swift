@@ -52,6 +52,7 @@ extension FixtureFunctions {
                 ["time": event.scheduleTime, "isManual": event.isManual, "name": event.jobName])
             let orders = try await event.firestore.document("jobs/job").getDocument()
             if orders["fails"] == .boolean(true) { throw HttpsError(.unavailable, "The job failed.") }
+            if case .string(let reason)? = orders["fails"] { throw HttpsError(.unavailable, reason) }
         }
     }
 

@@ -28,6 +28,11 @@ import Testing
             #expect(failed.status == 2, "\(failed.output) \(failed.errors)")
             #expect(["dead", "failed"].contains(failed.json?["outcome"]?.text))
 
+            // What a handler says may be a client's, and is to be seen on a terminal.
+            try await host.put("jobs/job", #"{"fails":{"stringValue":"red \u001b[31m\nnext"}}"#)
+            let controlling = try await host.command(["schedules", "run", "job", "--wait"])
+            #expect(controlling.status == 2 && controlling.output.contains("red  [31m next\n"), "\(controlling.output)")
+
             let table = try await host.command(["schedules", "list"])
             #expect(table.output.contains("nightly  0 3 * * *  Asia/Tokyo\n  next  "), "\(table.output)")
             let unknown = try await host.command(["schedules", "run", "missing"])

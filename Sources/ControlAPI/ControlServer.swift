@@ -24,11 +24,15 @@ package final class ControlServer: Service {
     private let logger: Logger
     private let libraryLogger: Logger
     private let topics: [any ControlTopic]
+    private let onListening: @Sendable () -> Void
     private let stopping = Atomic(false)
 
+    /// - Parameter onListening: called once commands reach this host, and if they won't.
     package init(
-        directory: String, topics: [any ControlTopic], group: any EventLoopGroup, logger: Logger, libraryLogger: Logger
+        directory: String, topics: [any ControlTopic], group: any EventLoopGroup, logger: Logger, libraryLogger: Logger,
+        onListening: @escaping @Sendable () -> Void = {}
     ) {
+        self.onListening = onListening
         socket = ControlSocket(directory: directory)
         self.topics = topics
         self.group = group
@@ -51,7 +55,10 @@ package final class ControlServer: Service {
                     let application = Application(
                         responder: responder,
                         configuration: .init(address: .unixDomainSocket(path: address), serverName: nil),
-                        onServerRunning: { [socket] _ in socket.restrictToOwner() },
+                        onServerRunning: { [socket, onListening] _ in
+                            socket.restrictToOwner()
+                            onListening()
+                        },
                         eventLoopGroupProvider: .shared(group), logger: libraryLogger)
                     try await withThrowingTaskGroup { tasks in
                         tasks.addTask { try await application.run() }
@@ -72,6 +79,7 @@ package final class ControlServer: Service {
             logger.warning(
                 "the control socket failed; commands can't reach this host",
                 metadata: ["socket": "\(socket.path)", "error": "\(reason(error))"])
+            onListening()
             try await gracefulShutdown()
         }
     }

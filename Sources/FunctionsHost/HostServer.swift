@@ -159,7 +159,7 @@ package final class HostServer: Sendable {
     ///
     /// - Parameters:
     ///   - gracefulShutdownSignals: the signals that start the shutdown.
-    ///   - onReady: called once all ports accept connections.
+    ///   - onReady: called once all ports accept connections, and the control socket commands.
     /// - Throws: an error whose description is a sentence for the operator.
     package func run(
         gracefulShutdownSignals: [UnixSignal] = [], onReady: @escaping @Sendable (Addresses) -> Void
@@ -170,7 +170,7 @@ package final class HostServer: Sendable {
         let servesEventsAPI = configuration.mode == .development
         let logCgroups = parts.serving.logCgroups
         let signInAddress = parts.signInAddress
-        let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (servesEventsAPI ? 1 : 0)) { ports in
+        let readiness = Readiness(servers: 2 + (parts.signIn == nil ? 0 : 1) + (servesEventsAPI ? 1 : 0)) { ports in
             logCgroups()
             if let port = ports["auth"] { signInAddress.isOpen(at: port) }
             onReady(
@@ -217,7 +217,8 @@ package final class HostServer: Sendable {
                 pause: .seconds(configuration.database.disconnectSeconds)))
         // Commands that wait for a run's end are answered by the end of the schedules: otherwise the control server would wait
         // for them.
-        services += [MemoryTrim(), gateway, database, controlServer(toolkit), schedules, events, deployments]
+        let control = controlServer(toolkit) { readiness.isRunning("control", port: 0) }
+        services += [MemoryTrim(), gateway, database, control, schedules, events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(
@@ -327,7 +328,9 @@ package final class HostServer: Sendable {
         HostMetrics(parts: parts, events: events, database: database, figures: figures, apps: apps)
     }
 
-    private func controlServer(_ toolkit: IdentityToolkit?) -> any Service {
+    private func controlServer(
+        _ toolkit: IdentityToolkit?, onListening: @escaping @Sendable () -> Void
+    ) -> any Service {
         let data = DataTopic(service: parts.data(configuration))
         let deliveries = DeliveryService(
             parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
@@ -352,7 +355,7 @@ package final class HostServer: Sendable {
         ]
         return ControlServer(
             directory: parts.directory.path, topics: topics, group: parts.serving.group, logger: logger,
-            libraryLogger: libraryLogger)
+            libraryLogger: libraryLogger, onListening: onListening)
     }
 
     private func identityToolkit(_ signIn: LocalSignIn) -> IdentityToolkit {

@@ -10,10 +10,11 @@ final class Readiness: Sendable {
         self.onReady = onReady
     }
 
+    /// A server listens. It counts once.
     func isRunning(_ name: String, port: Int) {
         let ports: [String: Int]? = missing.withLock { state in
+            guard state.ports.updateValue(port, forKey: name) == nil else { return nil }
             state.count -= 1
-            state.ports[name] = port
             return state.count == 0 ? state.ports : nil
         }
         if let ports { onReady(ports) }

@@ -54,15 +54,16 @@ extension HostControl {
     }
 }
 
-/// The error of a command that needs a running host if no host runs on the data directory.
+/// The error of a command that needs a running host if none answers on the data directory. One that starts or stops
+/// doesn't.
 package struct NoRunningHost: Error, CustomStringConvertible {
     private let directory: String
 
     init(_ directory: String) { self.directory = directory }
 
     package var description: String {
-        "no host runs on the data directory \(directory); start one with \"functions-host serve\", or name another "
-            + "directory with --data or --config"
+        "no host runs on the data directory \(directory), or it is starting or stopping; start one with "
+            + "\"functions-host serve\", or name another directory with --data or --config"
     }
 }
 

@@ -22,6 +22,14 @@ import Testing
         #expect(ControlRequest("pauses", "list").path == "pauses/list")
     }
 
+    /// Neither answers commands, and another one couldn't be started beside it.
+    @Test func aHostThatDoesNotAnswerMayBeStartingOrStopping() {
+        #expect(
+            NoRunningHost("/data").description
+                == "no host runs on the data directory /data, or it is starting or stopping; start one with "
+                + "\"functions-host serve\", or name another directory with --data or --config")
+    }
+
     @Test func malformedParametersAreRejected() throws {
         #expect(throws: DocumentError.self) { try ControlParameters(query: "a=%zz") }
         let parameters = try ControlParameters(query: "count=7&wait=true")

@@ -190,7 +190,7 @@ package struct HostParts: Sendable {
                 recordsAllCalls: configuration.logs.calls),
             tokens: tokens,
             limits: configuration.limits, connections: ProcessLimits.connections, consumedTokens: consumedTokens,
-            logger: logger)
+            adoptsOrphans: ProcessLimits.isFirstProcess, logger: logger)
         rules = RulesSwitch(
             ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
             logger: logger, databaseRules: { databases.serve($0?.ruleset) })

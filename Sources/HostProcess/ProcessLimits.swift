@@ -16,6 +16,9 @@ package enum ProcessLimits {
         for descriptor: Int32 in [0, 1, 2] where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
     }
 
+    /// Whether this is process 1, as in a container: what other processes leave behind becomes its children.
+    package static var isFirstProcess: Bool { getpid() == 1 }
+
     /// Raises the limit of open files to the maximum that the system allows, so that it bounds connections and
     /// workers as little as possible.
     package static func raiseOpenFiles() {

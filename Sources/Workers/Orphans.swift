@@ -1,11 +1,5 @@
 import CFunctionsSystem
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// Processes that workers have started and left behind when they ended.
 enum Orphans {
     /// Makes this process the parent of orphaned processes from now on.
@@ -19,14 +13,12 @@ enum Orphans {
     }
 
     /// Reaps orphans that have ended.
-    ///
-    /// - Parameter isWorker: whether a child is a worker, which its supervisor reaps.
-    static func reap(sparing isWorker: (Int32) -> Bool) {
+    static func reap() {
         #if os(Linux)
             while true {
                 let child = functions_ended_child()
                 // A worker may have ended just now; the signal of its end is on its way.
-                guard child > 0, !isWorker(child), waitpid(child, nil, WNOHANG) == child else { return }
+                guard child > 0, ProcessSpawn.reapOrphan(child) else { return }
             }
         #endif
     }

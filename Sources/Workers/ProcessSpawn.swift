@@ -1,4 +1,5 @@
 package import CFunctionsSystem
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -98,13 +99,32 @@ package struct ProcessSpawn {
         let environmentList = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in argumentList + environmentList { free(text) } }
         var pid: pid_t = 0
-        let code = posix_spawn(&pid, executable, &actions, &attributes, argumentList, environmentList)
+        let code = Self.children.withLock { children in
+            let code = posix_spawn(&pid, executable, &actions, &attributes, argumentList, environmentList)
+            if code == 0 { children.insert(pid) }
+            return code
+        }
         guard code == 0 else { throw Failure(executable: executable, code: code) }
         return pid
     }
 }
 
 extension ProcessSpawn {
+    /// The processes that were started here and not reaped yet.
+    ///
+    /// Locked while one is started, so that it is never taken for an orphan, however soon it ends.
+    fileprivate static let children = Mutex<Set<pid_t>>([])
+
+    /// A started process was reaped in another way than by ``ProcessStatus/reap(_:)``.
+    package static func wasReaped(_ pid: pid_t) { children.withLock { _ = $0.remove(pid) } }
+
+    /// Reaps a child that has ended and wasn't started here: a process that was left to this one.
+    ///
+    /// - Returns: whether it was reaped.
+    static func reapOrphan(_ pid: pid_t) -> Bool {
+        children.withLock { !$0.contains(pid) && waitpid(pid, nil, WNOHANG) == pid }
+    }
+
     /// Kills a started process and all processes of its group.
     package static func killGroup(_ pid: pid_t) { _ = kill(-pid, SIGKILL) }
 }
@@ -120,7 +140,12 @@ extension ProcessStatus {
         ProcessSpawn.killGroup(pid)
         var status: Int32 = 0
         var usage = rusage()
-        guard wait4(pid, &status, WNOHANG, &usage) == pid else { return nil }
+        let isReaped = ProcessSpawn.children.withLock { children in
+            guard wait4(pid, &status, WNOHANG, &usage) == pid else { return false }
+            children.remove(pid)
+            return true
+        }
+        guard isReaped else { return nil }
         func microseconds(_ time: timeval) -> Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_usec) }
         let signal = status & 0x7F
         return ProcessStatus(

@@ -28,7 +28,7 @@ package final class WorkerSupervisor: WorkerProcesses {
     let cgroups: CgroupHome?
 
     /// - Parameter adoptsOrphans: whether this process becomes the parent of processes that workers leave behind, and
-    ///   reaps them: in a container no other process does. Then every child of the process must be a worker.
+    ///   reaps them: in a container no other process does. Its other children must be started by ``ProcessSpawn``.
     package init(cgroups: CgroupHome? = nil, adoptsOrphans: Bool = false) {
         self.cgroups = cgroups
         self.adoptsOrphans = adoptsOrphans && Orphans.adopt()
@@ -40,7 +40,7 @@ package final class WorkerSupervisor: WorkerProcesses {
         childSignal.setEventHandler { [eventLoop, children, watch, adoptsOrphans = self.adoptsOrphans] in
             eventLoop.execute {
                 Self.reap(children, watch)
-                if adoptsOrphans { Orphans.reap(sparing: { children.value[$0] != nil }) }
+                if adoptsOrphans { Orphans.reap() }
             }
         }
         childSignal.setCancelHandler { [signals] in signals.continuation.finish() }

@@ -63,6 +63,7 @@ final class BuildInterruption: Sendable {
             // Where SIGCHLD is ignored, how it has ended isn't known.
             guard errno == EINTR else { return .exited(1) }
         }
+        ProcessSpawn.wasReaped(pid)
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }

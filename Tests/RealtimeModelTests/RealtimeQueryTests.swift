@@ -155,6 +155,17 @@ struct RealtimeQueryTests {
         #expect(text(data.matching(try message(#"{"i":".value","sp":2,"ep":2}"#))) == #"{"b":2}"#)
     }
 
+    /// As Android and Java write `startAfter` of a value, and of the last key of all.
+    @Test func aBoundAfterAllKeysHasTwoNames() throws {
+        let data = #"{"A":1,"_z":1,"a":1,"b":2}"#
+        for name in ["[MAX_NAME]", "[MAX_KEY]"] {
+            let after = try message(#"{"i":".value","sp":1,"sn":"\#(name)","l":1,"vf":"l"}"#)
+            #expect(after.start == .init(value: 1, key: .maximum, isInclusive: true))
+            #expect(try matches(data, after) == ["b"])
+            #expect(try matches(data, message(#"{"i":".key","sp":"\#(name)"}"#)) == [])
+        }
+    }
+
     /// Bounds as mobile clients write them: the key that follows the longest one.
     @Test func aBoundMayBeLongerThanAnyKey() throws {
         let longest = String(repeating: "k", count: 768)

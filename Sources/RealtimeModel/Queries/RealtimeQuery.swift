@@ -30,7 +30,7 @@ package struct RealtimeQuery: Hashable, Sendable {
         /// It may be longer than children's keys, and contain other characters: mobile clients write the keys that follow
         /// the longest ones, up to 786 characters.
         case key(RealtimeKey)
-        /// After all keys: `[MAX_NAME]`, or none at an end.
+        /// After all keys: `[MAX_NAME]`, for Android and Java `[MAX_KEY]`, or none at an end.
         case maximum
     }
 
@@ -85,12 +85,13 @@ extension RealtimeQuery.Index {
 extension RealtimeQuery.BoundKey {
     static let minimumName = "[MIN_NAME]"
     static let maximumName = "[MAX_NAME]"
+    private static let javaMaximumName = "[MAX_KEY]"
 
     /// The key of a name in a message.
     init(_ name: String) {
         switch name {
         case Self.minimumName: self = .minimum
-        case Self.maximumName: self = .maximum
+        case Self.maximumName, Self.javaMaximumName: self = .maximum
         default: self = .key(RealtimeKey(unchecked: name))
         }
     }

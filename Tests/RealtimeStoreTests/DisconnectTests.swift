@@ -148,6 +148,47 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// As the SDKs document it: the write at the path is cancelled, and those beside it still occur.
+    @Test func cancellingBelowAValueLeavesItsPartsBesideThePath() async throws {
+        let fixture = try RealtimeFixture()
+        try await fixture.set("a", #"{"b":{"x":"old"},"z":true}"#)
+        let value = #"{"b":{"x":1,"y":{".sv":{"increment":2}}},"c":{".value":3,".priority":{".sv":{"increment":4}}}"#
+        try await register(fixture, "a", value + #","d":{"e":5}}"#)
+        try await register(fixture, "", #"{"f":{"g":6,"h":{"i":7}},"j":8}"#, .update)
+        try await register(fixture, "k", #"{"l":9}"#)
+        for path in ["a/b/x", "a/d/e/below", "f/h/i", "k/l"] { try await cancel(fixture, path) }
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture) == [nil, nil])
+        #expect(
+            try await fixture.json("a")
+                == #"{"b":{"x":"old","y":2},"c":{".value":3,".priority":4},"d":{"e":5},"z":true}"#)
+        #expect(try await fixture.json("f") == #"{"g":6}"#)
+        #expect(try await fixture.json("j") == "8")
+        #expect(try await fixture.json("k") == "null")
+        // A deletion has no parts.
+        try await register(fixture, "a", "null")
+        try await cancel(fixture, "a/b")
+        #expect(try await run(fixture) == [nil])
+        #expect(try await fixture.json("a") == "null")
+        #expect(try await fixture.store.disconnectSessions().isEmpty)
+        try await fixture.close()
+    }
+
+    @Test func aCancellationThatLeavesTooMuchDoesNothing() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxDisconnectBytes = 1_000
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        let key = String(repeating: "k", count: 300)
+        // The long key would be in the place of each part.
+        try await register(fixture, "a", #"{"\#(key)":{"p":1,"q":2,"r":3,"s":4,"x":5}}"#)
+        let failure = await #expect(throws: RealtimeFailure.self) { try await cancel(fixture, "a/\(key)/x") }
+        #expect(failure?.code == .invalid)
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture) == [nil])
+        #expect(try await fixture.json("a/\(key)") == #"{"p":1,"q":2,"r":3,"s":4,"x":5}"#)
+        try await fixture.close()
+    }
+
     /// Keys are compared by their bytes: two may look alike.
     @Test func cancellingOneOfTwoKeysThatLookAlikeLeavesTheOther() async throws {
         let fixture = try RealtimeFixture()
@@ -167,6 +208,8 @@ struct DisconnectTests {
     @Test func aSetReplacesWhatWasRegisteredBelow() async throws {
         let fixture = try RealtimeFixture()
         for number in 0..<20 { try await register(fixture, "a/b", "\(number)") }
+        try await register(fixture, "a/b", #"{"n":1}"#, .update)
+        try await register(fixture, "a", #"{"n":1}"#, .update)
         try await register(fixture, "a", #"{"c":1}"#)
         #expect(try await run(fixture).count == 1)
         #expect(try await fixture.json() == #"{"a":{"c":1}}"#)

@@ -89,6 +89,37 @@ package struct RealtimeWriteValue: Sendable {
         serverValues.removeAll { $0.target == RealtimeTarget(path, isPriority: true) }
     }
 
+    /// What is left without what the value has at a path: the parts beside the path, and beside each key on the way to
+    /// it. Priorities of the objects on the way aren't left.
+    ///
+    /// - Returns: nil if the value deletes, or is a leaf: there is nothing to take from it.
+    package func parts(without path: RealtimePath) -> [(path: RealtimePath, value: RealtimeWriteValue)]? {
+        guard staged == nil, var open = node, open.leaf == nil else { return nil }
+        var found: [(path: RealtimePath, node: RealtimeNode)] = []
+        var here = RealtimePath.root
+        for key in path.keys {
+            guard open.leaf == nil else {
+                found.append((here, open))
+                break
+            }
+            for child in open.children where child.key != key { found.append((here.child(child.key), child.node)) }
+            guard let next = open[key] else { break }
+            (open, here) = (next, here.child(key))
+        }
+        var places: [RealtimePath: [Place]] = [:]
+        for place in serverValues {
+            let keys = place.target.path.keys
+            let depth = min(keys.sharedCount(with: path.keys[...]) + 1, keys.count)
+            places[RealtimePath(unchecked: Array(keys.prefix(depth))), default: []].append(place)
+        }
+        return found.map { part in
+            let own = (places[part.path] ?? []).map { place in
+                Place(target: place.target.relative(to: part.path) ?? place.target, value: place.value)
+            }
+            return (path: part.path, value: RealtimeWriteValue(part.node, serverValues: own))
+        }
+    }
+
     /// Whether the write removes what exists.
     package var isDeletion: Bool { node == nil && staged == nil }
 

@@ -22,7 +22,7 @@ struct DisconnectRows {
         return all
     }
 
-    /// What is left of an update from which a path is taken.
+    /// What is left of a registration from which a path is taken.
     struct Rest: Sendable {
         var key: DisconnectKey
         /// The row from which it was read.
@@ -31,18 +31,20 @@ struct DisconnectRows {
         var rest: RealtimeDisconnect?
     }
 
-    /// What a path and all below it leave of the updates whose paths start above it: of those that have it.
+    /// What a path and all below it leave of the registrations above it: of those that write there.
     func remainders(without path: RealtimePath, of session: String, in namespace: String) throws -> [Rest] {
         var rests: [Rest] = []
         for depth in 0..<path.depth {
-            let range = DisconnectKey.range(of: .update, at: path.prefix(depth), namespace, session)
-            try storage.scan(.tree, range, reverse: false) { key, row in
-                guard let place = try? DisconnectKey(stored: key),
-                    let disconnect = try? RealtimeDisconnect(stored: row, at: key)
-                else { return true }
-                let rest = disconnect.without(path)
-                if rest != disconnect { rests.append(Rest(key: place, stored: row, rest: rest)) }
-                return true
+            for operation in [RealtimeDisconnect.Operation.set, .update] {
+                let range = DisconnectKey.range(of: operation, at: path.prefix(depth), namespace, session)
+                try storage.scan(.tree, range, reverse: false) { key, row in
+                    guard let place = try? DisconnectKey(stored: key),
+                        let disconnect = try? RealtimeDisconnect(stored: row, at: key)
+                    else { return true }
+                    let rest = try disconnect.without(path)
+                    if rest != disconnect { rests.append(Rest(key: place, stored: row, rest: rest)) }
+                    return true
+                }
             }
         }
         return rests
@@ -106,8 +108,8 @@ struct DisconnectEditor {
         row = try DisconnectRows(storage: storage).session(session, in: namespace)
     }
 
-    /// Adds a registration behind the others. Those of sets that it repeats or covers are removed; so are small updates
-    /// at its path, if it is an update of all that they write: SDKs take the last for what happens.
+    /// Adds a registration behind the others. A set removes those at its path and below; an update removes small ones
+    /// at its path, if it updates all that they write: SDKs take the last for what happens.
     ///
     /// - Returns: why it isn't added; nothing has changed then.
     mutating func add(
@@ -116,9 +118,7 @@ struct DisconnectEditor {
         let covered: [(key: [UInt8], bytes: Int)]
         switch disconnect.operation {
         case .set where disconnect.target.isPriority: covered = []
-        case .set:
-            covered = try rows(
-                in: DisconnectKey.range(of: .set, atAndBelow: disconnect.target.path, namespace, session))
+        case .set: covered = try rows(atAndBelow: disconnect.target.path)
         case .update: covered = try updates(coveredBy: disconnect)
         }
         let key = DisconnectKey(disconnect, of: session, in: namespace, order: row.nextOrder).stored
@@ -128,8 +128,7 @@ struct DisconnectEditor {
                 .invalid, "a client may have \(configuration.maxDisconnects) onDisconnect writes, the limit")
         }
         guard row.bytes - covered.reduce(0, { $0 + $1.bytes }) + stored.count <= configuration.maxDisconnectBytes else {
-            return RealtimeFailure(
-                .invalid, "the onDisconnect writes of a client may have \(configuration.maxDisconnectBytes) bytes")
+            return Self.tooManyBytes(configuration)
         }
         try remove(covered)
         try storage.put(.tree, key, stored)
@@ -139,25 +138,41 @@ struct DisconnectEditor {
         return nil
     }
 
+    private static func tooManyBytes(_ configuration: RealtimeStoreConfiguration) -> RealtimeFailure {
+        RealtimeFailure(
+            .invalid, "the onDisconnect writes of a client may have \(configuration.maxDisconnectBytes) bytes")
+    }
+
     /// Removes what is registered for a path and all below it.
     ///
-    /// - Parameter rests: what that leaves of updates.
-    /// - Returns: false if one of these has changed; then nothing was done.
-    mutating func remove(at path: RealtimePath, _ rests: [DisconnectRows.Rest]) throws -> Bool {
-        for rest in rests where try storage.get(.tree, rest.key.stored) != rest.stored { return false }
-        let covered = try [RealtimeDisconnect.Operation.set, .update].flatMap { operation in
-            try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session))
-        }
-        try remove(covered)
+    /// - Parameter rests: what that leaves of the registrations above.
+    /// - Returns: false if one of these has changed, or why what is left can't be kept; then nothing was done.
+    mutating func remove(
+        at path: RealtimePath, _ rests: [DisconnectRows.Rest], _ configuration: RealtimeStoreConfiguration
+    ) throws -> Result<Bool, RealtimeFailure> {
+        for rest in rests where try storage.get(.tree, rest.key.stored) != rest.stored { return .success(false) }
+        var kept: [(key: [UInt8], row: [UInt8])] = []
         for rest in rests {
-            try remove(rest.key)
             guard let disconnect = rest.rest else { continue }
-            let stored = disconnect.stored(at: rest.key.stored)
-            try storage.put(.tree, rest.key.stored, stored)
+            var place = rest.key
+            // That of a value may be an update now.
+            place.operation = disconnect.operation
+            let key = place.stored
+            kept.append((key, disconnect.stored(at: key)))
+        }
+        let added = kept.reduce(0) { $0 + $1.row.count } - rests.reduce(0) { $0 + $1.stored.count }
+        guard added <= 0 || row.bytes + added <= configuration.maxDisconnectBytes else {
+            return .failure(Self.tooManyBytes(configuration))
+        }
+        let covered = try rows(atAndBelow: path)
+        try remove(covered)
+        for rest in rests { try remove(rest.key) }
+        for (key, stored) in kept {
+            try storage.put(.tree, key, stored)
             row.count += 1
             row.bytes += stored.count
         }
-        return true
+        return .success(true)
     }
 
     mutating func remove(_ key: DisconnectKey) throws {
@@ -186,6 +201,12 @@ struct DisconnectEditor {
             return left > 0
         }
         return found
+    }
+
+    private func rows(atAndBelow path: RealtimePath) throws -> [(key: [UInt8], bytes: Int)] {
+        try [RealtimeDisconnect.Operation.set, .update].flatMap { operation in
+            try rows(in: DisconnectKey.range(of: operation, atAndBelow: path, namespace, session))
+        }
     }
 
     private func rows(in range: KeyRange) throws -> [(key: [UInt8], bytes: Int)] {

@@ -35,22 +35,48 @@ package struct RealtimeDisconnect: Hashable, Sendable {
         }
     }
 
-    /// What is left without a path and all below it; nil if that is nothing. An update that can't be read stays as it is.
-    func without(_ path: RealtimePath) -> RealtimeDisconnect? {
+    /// What is left without a path and all below it; nil if that is nothing. What can't be read stays as it is.
+    ///
+    /// A value above the path becomes an update with its parts beside the path, as SDKs have it: what it lacks isn't
+    /// deleted any more. One that deletes, or is a leaf, stays.
+    ///
+    /// - Throws: if what is left is much longer.
+    func without(_ path: RealtimePath) throws(RealtimeFailure) -> RealtimeDisconnect? {
         guard !path.contains(target.path) else { return nil }
-        guard operation == .update, target.path.contains(path),
-            let update = try? RealtimeUpdate(parsing: value, at: target.path)
-        else { return self }
-        let left = update.entries.filter { !path.contains($0.target.path) }
+        guard target.path.contains(path), let write = try? self.write() else { return self }
+        let entries: [RealtimeUpdate.Entry] =
+            switch write {
+            case .set(let target, let value, _): [.init(target: target, value: value)]
+            case .update(let update): update.entries
+            }
+        var left: [RealtimeUpdate.Entry] = []
+        var isSame = true
+        for entry in entries {
+            if let parts = entry.parts(without: path) {
+                isSame = false
+                left += parts
+            } else {
+                left.append(entry)
+            }
+        }
+        guard !isSame else { return self }
         guard !left.isEmpty else { return nil }
-        guard left.count < update.entries.count,
-            let relative = try? RealtimeUpdate(
-                left.map { .init(target: $0.target.relative(to: target.path) ?? $0.target, value: $0.value) })
-        else { return self }
+        let relative = left.map { entry in
+            RealtimeUpdate.Entry(target: entry.target.relative(to: target.path) ?? entry.target, value: entry.value)
+        }
+        // Each part of a value has the keys on the way to it.
+        let pathBytes = relative.reduce(0) { $1.target.path.keys.reduce($0) { $0 + $1.string.utf8.count + 1 } }
+        guard pathBytes <= value.count + Self.maxAddedBytes else {
+            throw RealtimeFailure(.invalid, "too much is left of an onDisconnect write above the path; cancel that")
+        }
+        guard let update = try? RealtimeUpdate(relative) else { return self }
         var rest = self
-        rest.value = relative.json
+        rest.operation = .update
+        rest.value = update.json
         return rest
     }
+
+    private static let maxAddedBytes = 256 * 1024
 
     init(stored row: [UInt8], at key: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(try SealedRow.open(row, at: key, "an onDisconnect"))
@@ -74,6 +100,17 @@ package struct RealtimeDisconnect: Hashable, Sendable {
         writer.write(blob: value)
         writer.write(blob: principal)
         return SealedRow.seal(writer.bytes, at: key)
+    }
+}
+
+extension RealtimeUpdate.Entry {
+    /// What is left without a path and all below it, as entries of their own; nil if that is the entry as it is.
+    fileprivate func parts(without path: RealtimePath) -> [RealtimeUpdate.Entry]? {
+        if path.contains(target.path) { return [] }
+        guard !target.isPriority, let relative = path.relative(to: target.path),
+            let parts = value.parts(without: relative)
+        else { return nil }
+        return parts.map { .init(target: target.appending(RealtimeTarget($0.path)), value: $0.value) }
     }
 }
 

@@ -27,7 +27,8 @@ extension RealtimeStore {
 
     /// Forgets what a client has registered for a path and all below it. Its registrations before have been answered.
     ///
-    /// What is left of updates is read from their text beside the writer, since that takes as long as they are large.
+    /// What is left of those above the path is read from their text beside the writer, since that takes as long as they
+    /// are large.
     ///
     /// - Parameters:
     ///   - caller: whose turn that waits for.
@@ -42,12 +43,14 @@ extension RealtimeStore {
             switch result {
             case .failure(let failure): completion(.failure(failure))
             case .success(let rests):
+                let configuration = self.configuration
                 change({ _, storage in
                     var editor = try DisconnectEditor(session, in: namespace, on: storage)
-                    guard try editor.remove(at: path, rests) else { return false }
-                    try editor.finish()
-                    return true
-                }) { [self] (result: Result<Bool, RealtimeFailure>) in
+                    let removed = try editor.remove(at: path, rests, configuration)
+                    if case .success(true) = removed { try editor.finish() }
+                    return removed
+                }) { [self] (result: Result<Result<Bool, RealtimeFailure>, RealtimeFailure>) in
+                    let result = result.flatMap { $0 }
                     // Some were performed meanwhile.
                     guard case .success(false) = result else { return completion(result.map { _ in }) }
                     guard attempts > 1 else {

@@ -11,6 +11,7 @@ import TextFormats
             case .answer(let poll, let script): "\(poll): \(String(decoding: script, as: UTF8.self))"
             case .receive(let message): "receive \(String(decoding: message, as: UTF8.self))"
             case .read(let text): "read \(LongPollConnection.decode(text)?.count ?? -1)"
+            case .refuse(let number): "refuse \(number)"
             case .end: "end"
             case .switchTransport: "switch"
             }
@@ -89,6 +90,23 @@ import TextFormats
         var early = started()
         let far = (1...1_000).map { LongPollRequest.Segment(number: $0, count: 1, data: "") }
         #expect(lines(early.poll(1, far)).last == "end")
+    }
+
+    /// If the session ended, the client would send the message again with each new one.
+    @Test(arguments: [1, 3, 10]) func aRequestThatIsTooLargeIsRefusedOnceAllOfItHasCome(count: Int) {
+        var polling = LongPollConnection(callback: "7", maxMessageBytes: 60)
+        _ = polling.start(id: "I", password: "P")
+        let large = #"{"t":"d","d":{"r":12,"a":"p","b":{"p":"a","d":"\#(String(repeating: "x", count: 60))"}}}"#
+        let pieces = segments(large, from: 0, count: count)
+        for (index, piece) in pieces.dropLast().enumerated() {
+            let actions = lines(polling.poll(UInt64(index + 1), [piece]))
+            let isDone = actions.contains { $0.hasPrefix("re") || $0 == "end" }
+            #expect(!isDone, "\(actions)")
+            #expect(polling.heldBytes <= 84)
+        }
+        #expect(lines(polling.poll(100, Array(pieces.suffix(1)))).last == "refuse 12")
+        #expect(polling.heldBytes == 0)
+        #expect(lines(polling.poll(101, segments("next", from: count))).last == "receive next")
     }
 
     @Test func theEndSaysHowManyResponsesThereWere() {

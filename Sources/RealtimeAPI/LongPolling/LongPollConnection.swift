@@ -17,6 +17,8 @@ struct LongPollConnection {
         /// Reads a large message by ``LongPollConnection/decode(_:)``, calls ``LongPollConnection/didRead()``, and hands it to
         /// the session before what that returns is done.
         case read(String)
+        /// Refuses a request whose message is above the bound and was discarded.
+        case refuse(request: Int64)
         /// Ends the session.
         case end
         /// A WebSocket takes over: what the session sends from now on goes there.
@@ -40,6 +42,8 @@ struct LongPollConnection {
     private var earlyBytes = 0
     private var message = ""
     private var missingSegments = 0
+    /// The request of a message that is too large, until all of it has come.
+    private var refused: Int64?
     /// Of a large message that is being read. What comes behind it waits, so that messages keep their order.
     private var readingBytes = 0
     private var isPaused = false
@@ -53,6 +57,8 @@ struct LongPollConnection {
     private static let maxEarlySegments = 512
     /// Messages up to this are read at once.
     private static let smallMessage = 64 * 1024
+    /// Where a request's number is looked for: whole groups of base64 at the beginning.
+    private static let numberBytes = 4_096
 
     init(callback: String, maxMessageBytes: Int = RealtimeLimits.maxSocketWriteBytes) {
         self.callback = callback
@@ -126,9 +132,19 @@ struct LongPollConnection {
             earlyBytes -= segment.data.utf8.count
             if missingSegments == 0 { missingSegments = segment.count }
             missingSegments -= 1
-            guard message.utf8.count + segment.data.utf8.count <= maxMessageBytes / 3 * 4 + 4 else { return false }
-            message += segment.data
+            if refused == nil, message.utf8.count + segment.data.utf8.count > maxMessageBytes / 3 * 4 + 4 {
+                // The client can give it up. If the session ended, it would send it again each time.
+                guard let number = Self.requestNumber(in: message, segment.data) else { return false }
+                refused = number
+                message = ""
+            }
+            if refused == nil { message += segment.data }
             guard missingSegments == 0 else { continue }
+            if let number = refused {
+                refused = nil
+                actions.append(.refuse(request: number))
+                continue
+            }
             let text = message
             message = ""
             if text.utf8.count > Self.smallMessage {
@@ -147,6 +163,17 @@ struct LongPollConnection {
         // Padding is written as dots. Bytes, since finding a text's characters takes long.
         let bytes = text.utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "=") : $0 }
         return Base64.decodeAnyAlphabet(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The number of the request that a message begins with; nil if it has none.
+    private static func requestNumber(in message: String, _ next: String) -> Int64? {
+        var beginning = Array(message.utf8.prefix(numberBytes))
+        beginning += next.utf8.prefix(numberBytes - beginning.count)
+        beginning.removeLast(beginning.count % 4)
+        guard let bytes = decode(String(decoding: beginning, as: UTF8.self)) else { return nil }
+        var finder = RequestNumberFinder()
+        finder.scan(bytes)
+        return finder.number
     }
 
     /// A large message is read.
@@ -203,6 +230,7 @@ struct LongPollConnection {
         earlyBytes = 0
         message = ""
         missingSegments = 0
+        refused = nil
     }
 
     /// Ends the session without the messages that wait.

@@ -173,6 +173,7 @@ final class PollSession: RealtimeTransport, SocketReceiver, @unchecked Sendable 
                     let message = LongPollConnection.decode(text).map { (RealtimeMessage($0), $0.count) }
                     queue.post { self.didRead(message) }
                 }
+            case .refuse(let number): receive(.request(number: number, .invalid(.tooMuchToWrite)), 0)
             case .end:
                 connection.finish()
                 socket?.abort()

@@ -44,6 +44,13 @@ import Testing
         #expect(try read(.GET, "/a.json?ns=other", ["Host": host]).database == "other")
     }
 
+    @Test func theAppsTokenIsAParameterOrAHeader() throws {
+        #expect(try read(.GET, "/a.json?ns=x&format=export&ac=P").appToken == "P")
+        #expect(try read(.GET, "/a.json", ["X-Firebase-AppCheck": "H"]).appToken == "H")
+        #expect(try read(.GET, "/a.json?ac=P", ["X-Firebase-AppCheck": "H"]).appToken == "P")
+        #expect(try read(.GET, "/a.json").appToken == nil)
+    }
+
     @Test(arguments: [
         ("/.json", RESTRequest.Place.data(RealtimeTarget(.root))), ("/.settings/rules.json", .setting("rules")),
         ("/.inspect/databases.json", .databases), ("/.priority.json", .data(RealtimeTarget(.root, isPriority: true))),

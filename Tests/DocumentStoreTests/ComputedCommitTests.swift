@@ -46,13 +46,17 @@ struct ComputedCommitTests {
         var configuration = TestStore.configuration
         configuration.maxHeldBytes = 1000
         try await withStore(configuration: configuration) { test in
-            var (small, large) = (computed(nil, ["n": .integer(1)]), computed(nil, ["n": .integer(1)]))
+            let one: [String: Value] = ["n": .integer(1)]
+            var small = computed(nil, one)
             small.makeRows(IndexCatalog())
-            #expect(small.hold(in: test.store.parts))
-            large = computed(nil, Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", .integer(1)) }))
-            #expect(large.hold(in: test.store.parts))
+            let isHeld = small.hold(in: test.store.parts)
+            #expect(isHeld)
+            var large = computed(nil, Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", .integer(1)) }))
+            let isHeldWithoutRows = large.hold(in: test.store.parts)
+            #expect(isHeldWithoutRows)
             large.makeRows(IndexCatalog())
-            #expect(!large.hold(in: test.store.parts))
+            let isHeldWithRows = large.hold(in: test.store.parts)
+            #expect(!isHeldWithRows)
         }
     }
 }

@@ -1,4 +1,4 @@
-import DocumentModel
+@testable import DocumentModel
 import TestSupport
 import Testing
 
@@ -15,11 +15,33 @@ struct CodingTests {
         }
     }
 
+    @Test func otherFieldsArePassedOver() throws {
+        var generator = SeededGenerator(seed: 2)
+        for _ in 0..<500 {
+            var fields: [String: Value] = [:]
+            for name in ["a", "b", "cc", "ä", "a.b"] { fields[name] = Value.random(using: &generator) }
+            var writer = ByteWriter()
+            writer.write(fields: fields)
+            writer.write(byte: 7)
+            for names in [[], ["b"], ["ä", "cc"], ["missing"], Set(fields.keys)] {
+                var reader = ByteReader(writer.bytes)
+                #expect(try reader.fields(named: names) == fields.filter { names.contains($0.key) })
+                #expect(try reader.byte() == 7)
+                try reader.finish()
+            }
+            // Cut anywhere, they are refused.
+            var cut = ByteReader(writer.bytes.prefix(.random(in: 0..<writer.bytes.count - 1, using: &generator)))
+            #expect(throws: DecodingFailure.self) { try cut.fields(named: []) }
+        }
+    }
+
     @Test func hostileBytesAreRefusedWithoutHarm() throws {
         var deep = [UInt8](repeating: 10, count: 1)
         for _ in 0..<10_000 { deep += [1, 10] }
         var reader = ByteReader(deep)
         #expect(throws: DecodingFailure.self) { try reader.value() }
+        var skipping = ByteReader([1, 1, 0x61] + deep)
+        #expect(throws: DecodingFailure.self) { try skipping.fields(named: []) }
         for other in ["K", "\u{212A}"] {
             var twice = ByteWriter()
             twice.write(count: 2)

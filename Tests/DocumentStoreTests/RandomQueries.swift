@@ -63,6 +63,10 @@ struct RandomQueries {
         if Int.random(in: 0..<4, using: &generator) == 0 { query.offset = .random(in: 0...4, using: &generator) }
         query.start = cursor(query)
         query.end = cursor(query)
+        if Int.random(in: 0..<3, using: &generator) == 0 {
+            let selected = (Self.fields + [.documentID]).shuffled(using: &generator)
+            query.projection = Array(selected.prefix(.random(in: 1...3, using: &generator)))
+        }
         return query
     }
 

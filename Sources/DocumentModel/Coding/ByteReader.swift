@@ -83,6 +83,9 @@ public struct ByteReader: Sendable {
 
     public mutating func blob() throws(DecodingFailure) -> [UInt8] { Array(try slice()) }
 
+    /// Passes over a string or blob.
+    package mutating func skipBlob() throws(DecodingFailure) { position += try count() }
+
     @inlinable public mutating func list<Element>(
         _ read: (inout ByteReader) throws(DecodingFailure) -> Element
     ) throws(DecodingFailure) -> [Element] {

@@ -119,6 +119,40 @@ extension ByteReader {
         return fields
     }
 
+    /// The fields of some names. The values of the others are passed over, and never in memory.
+    package mutating func fields(named names: Set<String>) throws(DecodingFailure) -> [String: Value] {
+        var fields: [String: Value] = [:]
+        for _ in 0..<(try count()) {
+            let name = try string()
+            if names.contains(name) { fields[name] = try value(depth: 0) } else { try skipValue(depth: 0) }
+        }
+        return fields
+    }
+
+    private mutating func skipValue(depth: Int) throws(DecodingFailure) {
+        guard depth < Self.maxDepth else { throw DecodingFailure("a value is nested too deep") }
+        switch try byte() {
+        case 0, 1, 2: return
+        case 3: _ = try varint()
+        case 4: _ = try fixed()
+        case 5:
+            _ = try varint()
+            _ = try varint()
+        case 6, 7: try skipBlob()
+        case 8: for _ in 0..<3 { try skipBlob() }
+        case 9:
+            _ = try fixed()
+            _ = try fixed()
+        case 10: for _ in 0..<(try count()) { try skipValue(depth: depth + 1) }
+        case 11:
+            for _ in 0..<(try count()) {
+                try skipBlob()
+                try skipValue(depth: depth + 1)
+            }
+        case let tag: throw DecodingFailure("unknown value tag \(tag)")
+        }
+    }
+
     public mutating func timestamp() throws(DecodingFailure) -> Timestamp {
         let seconds = try signed()
         let nanoseconds = try varint()

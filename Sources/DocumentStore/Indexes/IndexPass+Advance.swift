@@ -123,11 +123,18 @@ extension IndexPass {
         guard let bytes else { throw DecodingFailure("the index names \(path), which is missing") }
         let document: Document
         do {
-            document = try StoredDocument.decode(bytes, path: path)
+            document = try StoredDocument.decode(bytes, path: path, fields: names(catalog.of(path)))
         } catch {
             throw DecodingFailure("\(path): \(error.reason)")
         }
         try storage.completeEntries(of: document, catalog, self)
+    }
+
+    /// The fields at the top that a document's entries are made of; nil for all.
+    private func names(_ indexes: CollectionIndexes?) -> Set<String>? {
+        guard scope != .everything, fields.isEmpty else { return nil }
+        let built = (indexes?.written ?? []).filter { self.indexes.contains($0.id) }
+        return Set(built.flatMap(\.definition.fields).map { $0.path.segments[0] })
     }
 
     private static func path(_ string: String) throws(DecodingFailure) -> DocumentPath {

@@ -37,14 +37,19 @@ enum StoredDocument {
 
     static func encode(_ document: Document) -> [UInt8] { Draft(document.fields).encode(as: document) }
 
-    static func decode(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Document {
-        try document(try content(bytes, path), path)
+    /// - Parameter names: those of the fields at the top that are wanted; nil for all.
+    static func decode(
+        _ bytes: [UInt8], path: DocumentPath, fields names: Set<String>? = nil
+    ) throws(DecodingFailure) -> Document {
+        try document(try content(bytes, path), path, names)
     }
 
     /// The document; nil if it changed after a version.
-    static func decode(_ bytes: [UInt8], path: DocumentPath, upTo version: Int64) throws(DecodingFailure) -> Document? {
+    static func decode(
+        _ bytes: [UInt8], path: DocumentPath, upTo version: Int64, fields names: Set<String>? = nil
+    ) throws(DecodingFailure) -> Document? {
         let content = try content(bytes, path)
-        return try updateTime(content, path) <= version ? try document(content, path) : nil
+        return try updateTime(content, path) <= version ? try document(content, path, names) : nil
     }
 
     /// Only the update time, in microseconds.
@@ -60,13 +65,13 @@ enum StoredDocument {
     }
 
     private static func document(
-        _ content: ArraySlice<UInt8>, _ path: DocumentPath
+        _ content: ArraySlice<UInt8>, _ path: DocumentPath, _ names: Set<String>?
     ) throws(DecodingFailure) -> Document {
         var reader = ByteReader(content)
         _ = try reader.byte()
         let created = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
         let updated = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
-        let fields = try reader.fields()
+        let fields = if let names { try reader.fields(named: names) } else { try reader.fields() }
         try reader.finish()
         return Document(path: path, fields: fields, createTime: created, updateTime: updated)
     }

@@ -188,8 +188,9 @@ extension QueryRoute {
             throw DecodingFailure("the index names \(path), which is missing")
         }
         try meter.readDocument(bytes.count)
-        guard let past = view.past else { return try StoredDocument.decode(bytes, path: path) }
-        return try StoredDocument.decode(bytes, path: path, upTo: past)
+        let fields = conjunction.query.decoded
+        guard let past = view.past else { return try StoredDocument.decode(bytes, path: path, fields: fields) }
+        return try StoredDocument.decode(bytes, path: path, upTo: past, fields: fields)
     }
 
     /// Whether a found document satisfies the conditions that keys don't express. Cursors aren't considered.

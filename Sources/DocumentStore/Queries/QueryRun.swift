@@ -25,7 +25,7 @@ extension NormalizedQuery {
             var budget = budget
             var documents: [Document] = []
             let limit = query.limit ?? .max
-            // With all of their fields: what a sort holds may be larger than what the answer has of it.
+            // What a sort holds, with the fields of filters and orders, may be larger than what the answer has of it.
             let isAll = query.limit == nil && query.offset == 0 && query.projection == nil
             let places = try PlaceReader(
                 plan, view, meter, maxBytes: budget.limit, within: isAll ? budget.beforeAnswer : nil)
@@ -109,7 +109,7 @@ extension QueryPlan.Part {
         guard query.covers(path) else { return ListStream() }
         guard let bytes = try context.view.stored(path) else { return ListStream() }
         try context.meter.readDocument(bytes.count)
-        let document = try StoredDocument.decode(bytes, path: path)
+        let document = try StoredDocument.decode(bytes, path: path, fields: query.decoded)
         var place = query.place(of: document)
         place.weight = document.weight
         guard query.matches(document), query.isBetweenCursors(place) else { return ListStream() }

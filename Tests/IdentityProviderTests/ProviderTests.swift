@@ -93,6 +93,10 @@ import UserStore
             let second = try await enter(host, "oidc.id", ["id_token": try issuer.token(claims)])
             #expect(second.body["localId"]?.text == first.body["localId"]?.text)
             #expect(second.body["isNewUser"]?.isTrue == false)
+            // As RFC 7519 allows.
+            claims["iat"] = Double(TestIssuer.start) - 0.5
+            claims["exp"] = Double(TestIssuer.start) + 600.5
+            #expect(try await enter(host, "oidc.id", ["id_token": try issuer.token(claims)]).status == 200)
             // The keys are fetched once.
             #expect(providers.asked.withLock { $0.count } == 2)
         }

@@ -588,6 +588,9 @@ import UserStore
                 return try await host.account("signInWithCustomToken", #"{"token":"\#(token)"}"#).body.errorMessage
             }
             #expect(try await enter([:], by: issuer) == nil)
+            // As RFC 7519 allows.
+            let start = Double(TestIssuer.start)
+            #expect(try await enter(["iat": start + 0.25, "exp": start + 3600.25], by: issuer) == nil)
             for (changes, reason) in [
                 (["aud": "elsewhere"], "audience"), (["iss": "other@x"], "key file"), (["sub": "other@x"], "sub"),
                 (["exp": TestIssuer.start], "expired"), (["exp": TestIssuer.start + 3601], "times"),

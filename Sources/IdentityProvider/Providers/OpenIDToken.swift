@@ -39,10 +39,10 @@ struct OpenIDToken {
         guard audiences.contains(where: clientIDs.contains) else {
             throw invalid("it was issued for another client (aud)")
         }
-        guard let expires = claims["exp"]?.intValue, Int64(expires) > now else {
+        guard let expires = token.claims["exp"]?.seconds, expires > now else {
             throw invalid(TokenRejection.expired.message)
         }
-        guard let issued = claims["iat"]?.intValue, Int64(issued) <= now + Self.clockSkew else {
+        guard let issued = token.claims["iat"]?.seconds, issued <= now + Self.clockSkew else {
             throw invalid(TokenRejection.issuedInFuture.message)
         }
         let expected = claims["nonce"]?.stringValue

@@ -47,8 +47,9 @@ package struct CustomTokens: Sendable {
         guard found.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount])) else {
             throw CustomTokenError(reason: "The token's signature is invalid.")
         }
-        guard let issued = payload["iat"]?.intValue, let expires = payload["exp"]?.intValue,
-            Int64(issued) <= now + 300, Int64(expires) > now, expires <= issued + 3600
+        // Some libraries write fractions, such as lcobucci/jwt.
+        guard let issued = token.claims["iat"]?.seconds, let expires = token.claims["exp"]?.seconds,
+            issued <= now + 300, expires > now, expires <= issued + 3600
         else { throw CustomTokenError(reason: "The token has expired, or its times are invalid.") }
         return payload
     }

@@ -27,6 +27,8 @@ import UserStore
             switch request.address {
             case Self.issuer + "/.well-known/openid-configuration":
                 body = #"{"issuer":"\#(Self.issuer)","jwks_uri":"\#(Self.issuer)/keys"}"#
+            case "https://accounts.google.com/.well-known/openid-configuration":
+                body = #"{"issuer":"https://accounts.google.com","jwks_uri":"\#(Self.issuer)/keys"}"#
             case Self.issuer + "/keys":
                 guard let key = try? TestIssuer.shared.get().key else { return OutboundResponse(status: 500) }
                 body = String(
@@ -164,6 +166,36 @@ import UserStore
                 ["id_token": token], ["id_token": token, "nonce": "other"], ["id_token": without, "nonce": "raw"],
             ] {
                 let answer = try await enter(host, "oidc.id", fields)
+                #expect(answer.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
+            }
+        }
+    }
+
+    /// Google's library on iOS doesn't show an app the nonce that it makes.
+    @Test func anAppsTokenOfGoogleNeedsNoNonce() async throws {
+        let issuer = try TestIssuer.shared.get()
+        var configuration = Self.configuration
+        configuration.providers.append(
+            ProviderConfig(
+                id: "google.com", check: .openID(issuer: "https://accounts.google.com", clientIDs: ["web", "ios"])))
+        try await SignInHost.serving(policy: .production, configuration: configuration, transport: Providers()) {
+            host throws in
+            func enter(_ changes: TestIssuer.Claims, nonce: String? = nil) async throws -> SignInHost.Answer {
+                var claims = Self.claims
+                claims["iss"] = "https://accounts.google.com"
+                claims["nonce"] = Hexadecimal.encode(Secrets.hash("hidden"))
+                var fields = ["id_token": try issuer.token(claims.merging(changes) { $1 })]
+                fields["nonce"] = nonce
+                return try await self.enter(host, "google.com", fields)
+            }
+            #expect(try await enter(["aud": "ios", "azp": "ios"]).status == 200)
+            // An app that names its server's client gets tokens for that one.
+            #expect(try await enter(["aud": "web", "azp": "another-ios"]).status == 200)
+            #expect(try await enter(["aud": "ios"]).status == 200)
+            for (changes, nonce) in [
+                (["aud": "web", "azp": "web"], nil), (["aud": "web"], nil), (["aud": "ios", "azp": "ios"], "other"),
+            ] as [(TestIssuer.Claims, String?)] {
+                let answer = try await enter(changes, nonce: nonce)
                 #expect(answer.body.errorMessage?.hasPrefix("MISSING_OR_INVALID_NONCE") == true)
             }
         }

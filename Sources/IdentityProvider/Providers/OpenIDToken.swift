@@ -11,6 +11,7 @@ struct OpenIDToken {
 
     /// - Parameters:
     ///   - isKnown: whether the token was presented with its nonce before, so that it may come without.
+    ///   - clientIDs: whom it may be for, browsers first.
     ///   - keys: the issuer's.
     ///   - clientSecret: some issuers sign the tokens for codes with it (HS256); nil to refuse these.
     ///   - nonce: what the client had the provider put into the token, before hashing: only the client knows it.
@@ -46,7 +47,11 @@ struct OpenIDToken {
             throw invalid(TokenRejection.issuedInFuture.message)
         }
         let expected = claims["nonce"]?.stringValue
-        if expected != nil && !isKnown || nonce != nil {
+        // Google's library on iOS makes a nonce of its own and doesn't show it to the app. Browsers' tokens need theirs.
+        let isHidden =
+            issuer == ProviderConfig.knownIssuers["google.com"]
+            && claims["azp"]?.stringValue.map { $0 != clientIDs.first } ?? !audiences.contains(clientIDs.first ?? "")
+        if expected != nil && !isKnown && !isHidden || nonce != nil {
             let hashed = nonce.map { Hexadecimal.encode(SHA256.hash(data: Array($0.utf8))) }
             guard let expected, expected == hashed else {
                 throw IdentityToolkitError(

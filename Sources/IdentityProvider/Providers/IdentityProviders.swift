@@ -16,15 +16,13 @@ package final class IdentityProviders: Sendable {
     private let now: WallClock
     /// By issuer.
     private let keys = Mutex<[String: IssuerKeys]>([:])
-    /// By issuer: what it says of itself, and until when it isn't asked again.
-    private let documents = Mutex<[String: (document: DiscoveryDocument, until: Int64)]>([:])
+    private let documents: IssuerDocuments
 
     private let presented = PresentedTokens()
     /// Those whose accounts could not be linked.
     private let unlinked = PresentedTokens()
 
     private static let settingPrefix = "provider "
-    private static let documentLifetime: Int64 = 3600
     private static let limits = OutboundLimits(maxBytes: 256 << 10, silence: .seconds(10), whole: .seconds(20))
 
     /// - Parameter isDevelopment: accepts unsigned claims too, as the emulator does.
@@ -38,6 +36,7 @@ package final class IdentityProviders: Sendable {
         self.transport = transport
         self.logger = logger
         self.now = now
+        documents = IssuerDocuments(transport: transport, now: now)
     }
 
     /// What the provider says of the user, once the assertion is verified.
@@ -121,7 +120,7 @@ package final class IdentityProviders: Sendable {
         switch config.check {
         case .openID(let issuer, let clientIDs):
             let document: DiscoveryDocument
-            do { document = try await self.document(of: issuer) } catch { throw IdentityToolkitError.unavailable }
+            do { document = try await documents.document(of: issuer) } catch { throw IdentityToolkitError.unavailable }
             exchange = document.tokenAddress.map {
                 CodeExchange(
                     provider: config.id, address: $0, clientID: clientIDs.first ?? "", clientSecret: secret,
@@ -148,7 +147,7 @@ package final class IdentityProviders: Sendable {
         _ claims: JSONObject, of issuer: String, with accessToken: String?
     ) async throws -> JSONObject {
         guard let accessToken, claims["email"] == nil || claims["name"] == nil,
-            let address = try? await document(of: issuer).profileAddress
+            let address = try? await documents.document(of: issuer).profileAddress
         else { return claims }
         let profile: JSONObject
         do {
@@ -215,16 +214,8 @@ package final class IdentityProviders: Sendable {
     func authorizationAddress(of config: ProviderConfig) async throws(KeySourceError) -> String? {
         switch config.check {
         case .profile(let addresses): return addresses.authorization
-        case .openID(let issuer, _): return try await document(of: issuer).authorizationAddress
+        case .openID(let issuer, _): return try await documents.document(of: issuer).authorizationAddress
         }
-    }
-
-    private func document(of issuer: String) async throws(KeySourceError) -> DiscoveryDocument {
-        let time = now()
-        if let known = documents.withLock({ $0[issuer] }), time < known.until { return known.document }
-        let found = try await DiscoveryDocument.fetch(of: issuer, by: transport)
-        documents.withLock { $0[issuer] = (found, time + Self.documentLifetime) }
-        return found
     }
 
     private func fetch(_ address: String, _ token: String) async throws -> JSONObject {

@@ -44,7 +44,7 @@ struct AuthPort {
     /// Verifies servers' custom tokens for apps: in development whatever their signature.
     private var customTokens: CustomTokens {
         guard configuration.mode == .production else { return .unverified }
-        return CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKey(of: $0, id: $1) }
+        return CustomTokens { [accounts = parts.serviceAccounts] in accounts.publicKeys(of: $0, id: $1) }
     }
 
     private var appCheck: AppCheckExchange? {

@@ -24,8 +24,8 @@ extension IdentityToolkit {
                 ? .unverified
                 : CustomTokens { [keys = signIn.keys] issuer, id in
                     // Functions' tokens are signed with the host's own key.
-                    if issuer == own, let id, let key = keys?.verification[id] { return key }
-                    return accounts.publicKey(of: issuer, id: id)
+                    if issuer == own, let id, let key = keys?.verification[id] { return [key] }
+                    return accounts.publicKeys(of: issuer, id: id)
                 },
             configuration: signInConfiguration, blocking: blocking, delivery: delivery,
             logger: logger)

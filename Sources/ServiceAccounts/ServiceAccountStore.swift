@@ -24,6 +24,8 @@ package final class ServiceAccountStore: Sendable {
 
     /// How many keys a host keeps.
     package static let maxKeys = 1000
+    /// How many keys of one address are tried.
+    package static let maxTried = 10
 
     /// Opens the keys of a data directory, and makes what is missing.
     ///
@@ -61,10 +63,13 @@ package final class ServiceAccountStore: Sendable {
 
     func entry(_ id: String) -> Entry? { state.withLock { $0.entries[id] } }
 
-    /// The key by which a server's signatures are verified; nil if there is none with this id and address.
-    package func publicKey(of email: String, id: String?) -> PublicKey? {
-        guard let id, let entry = entry(id), entry.key.email == email else { return nil }
-        return entry.publicKey
+    /// The keys by which a server's signature may be verified: that of this id, or if none is named, those of the
+    /// address, the newest first. Each costs an RSA operation, so there are at most ``maxTried``.
+    package func publicKeys(of email: String, id: String?) -> [PublicKey] {
+        if let id { return entry(id).flatMap { $0.key.email == email ? [$0.publicKey] : nil } ?? [] }
+        let found = state.withLock { $0.entries.values.filter { $0.key.email == email } }
+        return found.sorted { ($0.key.created, $0.key.id) > ($1.key.created, $1.key.id) }
+            .prefix(Self.maxTried).map(\.publicKey)
     }
 
     package func contains(_ id: String) -> Bool { entry(id) != nil }

@@ -169,8 +169,8 @@ struct AppCheckExchangeTests {
 
     private static var keys: CustomTokens {
         CustomTokens { issuer, _ in
-            guard issuer == "shop@example.com", let key = try? TestIssuer.shared.get().key else { return nil }
-            return key.keys[key.keyID]
+            guard issuer == "shop@example.com", let key = try? TestIssuer.shared.get().key else { return [] }
+            return [key.publicKey]
         }
     }
 

@@ -34,8 +34,8 @@ import UserStore
                 users: try UserStore(on: documents.pipeline, project: Self.project), policy: .production, keys: keys,
                 passwords: Self.passwords,
                 customTokens: CustomTokens { issuer, id in
-                    guard issuer == IdentityToolkit.customTokenIssuer(of: Self.project), let id else { return nil }
-                    return keys.verification[id]
+                    guard issuer == IdentityToolkit.customTokenIssuer(of: Self.project), let id else { return [] }
+                    return keys.verification[id].map { [$0] } ?? []
                 },
                 configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
                 now: { TestIssuer.start }),
@@ -197,7 +197,7 @@ import UserStore
         #expect(payload["iss"] == .string("functions-host@\(Self.project).iam.gserviceaccount.com"))
         #expect(payload["claims"] == ["first_name": "A"])
         let key = try TestIssuer.shared.get().key
-        let tokens = CustomTokens { $1 == key.keyID ? key.publicKey : nil }
+        let tokens = CustomTokens { $1 == key.keyID ? [key.publicKey] : [] }
         let read = try tokens.payload(
             of: token, audience: IdentityToolkit.customTokenAudience, now: TestIssuer.start)
         #expect(read["uid"] == "ada")

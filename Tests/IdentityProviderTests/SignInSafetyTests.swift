@@ -575,7 +575,7 @@ import UserStore
         let issuer = try TestIssuer.shared.get()
         let server = "server@functions-host"
         let tokens = CustomTokens { name, id in
-            name == server && id == issuer.key.keyID ? issuer.key.keys[issuer.key.keyID] : nil
+            name == server && id == issuer.key.keyID ? [issuer.key.publicKey] : []
         }
         try await SignInHost.serving(policy: .production, customTokens: tokens) { host in
             func enter(_ changes: TestIssuer.Claims, by signer: TestIssuer) async throws -> String? {
@@ -607,6 +607,27 @@ import UserStore
             #expect(answer.body.errorMessage?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
             let json = try await host.account("signInWithCustomToken", #"{"token":"{\"uid\":\"ada\"}"}"#)
             #expect(json.body.errorMessage?.hasPrefix("INVALID_CUSTOM_TOKEN : ") == true)
+        }
+    }
+
+    /// Firebase's libraries for Node, Go and Java don't name the key.
+    @Test func aCustomTokenNeedsNoKeyID() async throws {
+        let server = "server@functions-host"
+        let (issuer, former) = (try TestIssuer.shared.get(), try TestIssuer.stranger.get())
+        let tokens = CustomTokens { name, id in
+            name == server && id == nil ? [former.key.publicKey, issuer.key.publicKey] : []
+        }
+        let next = try TestIssuer.next.get()
+        try await SignInHost.serving(policy: .production, customTokens: tokens) { host in
+            let claims: TestIssuer.Claims = [
+                "iss": server, "sub": server, "aud": IdentityToolkit.customTokenAudience, "uid": "ada",
+                "iat": TestIssuer.start, "exp": TestIssuer.start + 3600,
+            ]
+            for (signer, status) in [(issuer, 200), (former, 200), (next, 400)] {
+                let token = try signer.token(header: ["alg": "RS256", "typ": "JWT"], claims)
+                let answer = try await host.account("signInWithCustomToken", #"{"token":"\#(token)"}"#)
+                #expect(answer.status == status, "\(answer.body)")
+            }
         }
     }
 

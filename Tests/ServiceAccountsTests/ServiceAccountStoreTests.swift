@@ -57,6 +57,19 @@ import Testing
         #expect(fixture.store.keys == [two.key])
     }
 
+    @Test func aSignatureThatNamesNoKeyIsOfOneOfTheAddress() throws {
+        let (one, two) = try (ServerAccount.shared.get(), ServerAccount.other.get())
+        let fixture = try ServerTokenFixture(one, two)
+        func count(_ email: String, _ id: String?) -> Int { fixture.store.publicKeys(of: email, id: id).count }
+        #expect(count(one.key.email, nil) == 2)
+        #expect(count(one.key.email, one.key.id) == 1)
+        #expect(count("eve@shop-prod.iam.gserviceaccount.com", nil) == 0)
+        #expect(count("eve@shop-prod.iam.gserviceaccount.com", one.key.id) == 0)
+        _ = try fixture.store.revoke(one.key.id)
+        #expect(count(one.key.email, nil) == 1)
+        #expect(count(one.key.email, one.key.id) == 0)
+    }
+
     @Test(arguments: ["0.json", "token-secret"])
     func damagedFilesStopTheStart(_ name: String) throws {
         let directory = try TemporaryDirectory()

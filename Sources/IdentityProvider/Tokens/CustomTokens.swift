@@ -9,14 +9,17 @@ package struct CustomTokenError: Error, Hashable {
 
 /// Reads custom tokens, which server code signs with the key of a service account.
 package struct CustomTokens: Sendable {
-    /// Finds the public key of a service account, by its address and the key's id; nil to accept any signature, which
-    /// only development does.
-    private let key: (@Sendable (_ issuer: String, _ keyID: String?) -> PublicKey?)?
+    package typealias Keys = @Sendable (_ issuer: String, _ keyID: String?) -> [PublicKey]
+
+    /// Finds the public keys that a service account may have signed with, by its address and the id that the token
+    /// names; nil to accept any signature, which only development does.
+    private let keys: Keys?
 
     /// Accepts tokens whatever their signature and times, as the emulator does.
-    package static let unverified = CustomTokens(key: nil)
+    package static let unverified = CustomTokens(keys: nil)
 
-    package init(key: (@Sendable (_ issuer: String, _ keyID: String?) -> PublicKey?)?) { self.key = key }
+    /// - Parameter keys: gets no id of the tokens that Firebase's libraries for Node, Go and Java make.
+    package init(keys: Keys?) { self.keys = keys }
 
     /// - Returns: the claims of a valid custom token for an audience.
     package func payload(of token: String, audience: String, now: Int64) throws(CustomTokenError) -> JSONObject {
@@ -37,14 +40,16 @@ package struct CustomTokens: Sendable {
                 reason:
                     "The token's audience (aud) is not that of custom tokens. ID tokens can't be used in place of one.")
         }
-        guard let key else { return payload }
-        guard token.algorithm == "RS256", let issuer = payload["iss"]?.stringValue,
-            let found = key(issuer, token.keyID)
-        else { throw CustomTokenError(reason: "The token isn't signed by a key file of this host.") }
+        guard let keys else { return payload }
+        let unknown = CustomTokenError(reason: "The token isn't signed by a key file of this host.")
+        guard token.algorithm == "RS256", let issuer = payload["iss"]?.stringValue else { throw unknown }
+        let found = keys(issuer, token.keyID)
+        guard !found.isEmpty else { throw unknown }
         guard payload["sub"]?.stringValue == issuer else {
             throw CustomTokenError(reason: "The token's sub is not its iss.")
         }
-        guard found.isValid(token.signature, for: UnsafeBufferPointer(rebasing: bytes[..<token.signedCount])) else {
+        let signed = UnsafeBufferPointer(rebasing: bytes[..<token.signedCount])
+        guard found.contains(where: { $0.isValid(token.signature, for: signed) }) else {
             throw CustomTokenError(reason: "The token's signature is invalid.")
         }
         // Some libraries write fractions, such as lcobucci/jwt.

@@ -77,7 +77,8 @@ struct ServerAssertion {
                 throw Refusal("the audience (aud) is not the token URI of the key file, \(key.tokenURI)")
             }
         case .access:
-            if let audience = claims["aud"] {
+            // Go's libraries write an empty one beside scopes.
+            if let audience = claims["aud"], !audience.isText("") {
                 guard (audiences + ownAudiences(key)).contains(where: { audience.isText($0) }) else {
                     throw Refusal("the audience (aud) is not Firestore, \(audiences[0])")
                 }

@@ -51,9 +51,9 @@ struct ServerAccount: Sendable {
         var claims = claims
         for (name, value) in changes { claims[name] = value }
         let header = ["alg": "RS256", "kid": key.id, "typ": "JWT"].merging(header) { _, new in new }
+            .filter { !$0.value.isEmpty }
         let signed = try [header as [String: any Sendable], claims].map {
-            Base64URL.encode(
-                try JSONSerialization.data(withJSONObject: $0.filter { !"\($0.value)".isEmpty || $0.key == "scope" }))
+            Base64URL.encode(try JSONSerialization.data(withJSONObject: $0))
         }.joined(separator: ".")
         let signature = try privateKey.signature(
             for: SHA256.hash(data: Data(signed.utf8)), padding: .insecurePKCS1v1_5)

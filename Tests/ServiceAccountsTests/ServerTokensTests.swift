@@ -74,6 +74,7 @@ import Testing
             "aud": nil,
             "scope": "https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore",
         ],
+        ["aud": "", "scope": "https://www.googleapis.com/auth/datastore"],
     ])
     func tokensThatServersSignThemselvesAreAccessTokens(_ claims: [String: String?]) throws {
         let token = try account.selfSigned(claims.mapValues { $0 })
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["aud": "https://pubsub.googleapis.com/"], ["aud": ServerAccount.tokenURI], ["aud": nil],
+        ["aud": "https://pubsub.googleapis.com/"], ["aud": ServerAccount.tokenURI], ["aud": nil], ["aud": ""],
         ["aud": nil, "scope": "https://www.googleapis.com/auth/pubsub"], ["sub": "ada@example.com"],
     ])
     func tokensForOtherServicesAreNoAccessTokens(_ claims: [String: String?]) throws {

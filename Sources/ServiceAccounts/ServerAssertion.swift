@@ -24,6 +24,8 @@ struct ServerAssertion {
 
     /// A longer one is refused, as by Google.
     static let maxLifetime: Int64 = 3600
+    /// How many seconds ago Google's library for PHP says that it has issued what it presents, for clocks that differ.
+    private static let backdating: Int64 = 60
     /// Seconds by which clocks may differ.
     static let clockSkew: Int64 = 300
 
@@ -41,25 +43,36 @@ struct ServerAssertion {
 
     /// Verifies a token.
     ///
-    /// - Parameter entry: the key that `kid` names, if the host has it.
+    /// - Parameter entries: the keys that the token may be signed with: that of its `kid`, or without one those of its
+    ///   issuer. Google's libraries for PHP and Ruby don't name the key of what they present.
     /// - Throws: a ``Refusal``.
     init(
         _ text: UnsafeBufferPointer<UInt8>, for purpose: Purpose, now: Int64,
-        entry: (String) -> ServiceAccountStore.Entry?
+        entries: (_ issuer: String, _ keyID: String?) -> [ServiceAccountStore.Entry]
     ) throws(Refusal) {
         let token: JSONWebToken
         do throws(TokenRejection) { token = try JSONWebToken(text) } catch { throw Refusal(error.message) }
         guard token.algorithm == "RS256" else { throw Refusal(TokenRejection.algorithm.message) }
-        guard let id = token.keyID, !id.isEmpty else { throw Refusal(TokenRejection.noKeyID.message) }
-        guard let entry = entry(id) else { throw Refusal("the host has no key of this id; it may have been revoked") }
-        try Self.check(token.claims, of: entry.key, for: purpose)
-        expires = try Self.checkTimes(token.claims, now: now)
-        keyID = id
+        let id = token.keyID.flatMap { $0.isEmpty ? nil : $0 }
+        guard id != nil || purpose == .access else { throw Refusal(TokenRejection.noKeyID.message) }
+        var candidates: [ServiceAccountStore.Entry] = []
+        var refusal = Refusal("the host has no key of this id; it may have been revoked")
+        for entry in entries(token.claims["iss"]?.text ?? "", id) {
+            do throws(Refusal) {
+                try Self.check(token.claims, of: entry.key, for: purpose)
+                candidates.append(entry)
+            } catch {
+                refusal = error
+            }
+        }
+        guard !candidates.isEmpty else { throw refusal }
+        expires = try Self.checkTimes(token.claims, for: purpose, now: now)
         // Last, because it costs the most.
         let signed = UnsafeBufferPointer(rebasing: text[..<token.signedCount])
-        guard entry.publicKey.isValid(token.signature, for: signed) else {
+        guard let signer = candidates.first(where: { $0.publicKey.isValid(token.signature, for: signed) }) else {
             throw Refusal(TokenRejection.signature.message)
         }
+        keyID = signer.key.id
     }
 
     private static func check(
@@ -99,13 +112,15 @@ struct ServerAssertion {
         return [origin, origin + "/", origin + "/google.firestore.v1.Firestore"]
     }
 
-    private static func checkTimes(_ claims: JSONNode, now: Int64) throws(Refusal) -> Int64 {
+    private static func checkTimes(
+        _ claims: JSONNode, for purpose: Purpose, now: Int64
+    ) throws(Refusal) -> Int64 {
         guard let issued = claims["iat"]?.seconds, issued <= now + clockSkew else {
             throw Refusal(TokenRejection.issuedInFuture.message)
         }
         guard let expires = claims["exp"]?.seconds, expires > now else { throw Refusal(TokenRejection.expired.message) }
         // The claims aren't verified yet: a difference of them could overflow.
-        guard expires <= issued + maxLifetime else {
+        guard expires <= issued + maxLifetime + (purpose == .access ? backdating : 0) else {
             throw Refusal("the token is valid for more than an hour after its time of issue (exp, iat)")
         }
         if let start = claims["nbf"] {

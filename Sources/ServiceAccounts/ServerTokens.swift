@@ -33,7 +33,8 @@ package final class ServerTokens: Sendable {
         var text = Substring(token)
         let now = now()
         return text.withUTF8 { text in
-            guard let read = try? ServerAssertion(text, for: .access, now: now, entry: store.entry) else { return nil }
+            guard let read = try? ServerAssertion(text, for: .access, now: now, entries: store.entries(of:id:))
+            else { return nil }
             cache.store(VerifiedToken(subject: read.keyID, claims: ByteBuffer(), expires: read.expires), for: text)
             return Verified(keyID: read.keyID, expires: read.expires)
         }
@@ -66,7 +67,7 @@ package final class ServerTokens: Sendable {
         let now = now()
         let read: Result<ServerAssertion, ServerAssertion.Refusal> = assertion.withUTF8 { text in
             Result { () throws(ServerAssertion.Refusal) in
-                try ServerAssertion(text, for: .grant, now: now, entry: store.entry)
+                try ServerAssertion(text, for: .grant, now: now, entries: store.entries(of:id:))
             }
         }
         return store.secret.issue(for: try read.get().keyID, project: project, now: now)

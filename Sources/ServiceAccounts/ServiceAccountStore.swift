@@ -63,13 +63,18 @@ package final class ServiceAccountStore: Sendable {
 
     func entry(_ id: String) -> Entry? { state.withLock { $0.entries[id] } }
 
-    /// The keys by which a server's signature may be verified: that of this id, or if none is named, those of the
-    /// address, the newest first. Each costs an RSA operation, so there are at most ``maxTried``.
-    package func publicKeys(of email: String, id: String?) -> [PublicKey] {
-        if let id { return entry(id).flatMap { $0.key.email == email ? [$0.publicKey] : nil } ?? [] }
+    /// The keys that a server's signature may be of: that of this id, or if none is named, those of the address, the
+    /// newest first. Each costs an RSA operation, so there are at most ``maxTried``.
+    func entries(of email: String, id: String?) -> [Entry] {
+        if let id { return entry(id).map { [$0] } ?? [] }
         let found = state.withLock { $0.entries.values.filter { $0.key.email == email } }
-        return found.sorted { ($0.key.created, $0.key.id) > ($1.key.created, $1.key.id) }
-            .prefix(Self.maxTried).map(\.publicKey)
+        return Array(
+            found.sorted { ($0.key.created, $0.key.id) > ($1.key.created, $1.key.id) }.prefix(Self.maxTried))
+    }
+
+    /// The keys by which a server's signature may be verified; none if that of the id is another address's.
+    package func publicKeys(of email: String, id: String?) -> [PublicKey] {
+        entries(of: email, id: id).filter { $0.key.email == email }.map(\.publicKey)
     }
 
     package func contains(_ id: String) -> Bool { entry(id) != nil }

@@ -93,6 +93,27 @@ import Testing
         #expect(try fixture.tokens.verify(account.selfSigned(claims.mapValues { $0 })) == nil)
     }
 
+    /// As Google's libraries for PHP and Ruby sign them.
+    @Test func aTokenThatAServerSignsItselfNeedsNoKeyID() throws {
+        let other = try ServerAccount.other.get()
+        let token = try other.selfSigned(header: ["kid": ""])
+        #expect(other.key.email == account.key.email)
+        #expect(fixture.tokens.verify(token) == nil)
+        try fixture.store.add(other.key)
+        #expect(fixture.tokens.verify(token) == .init(keyID: other.key.id, expires: ServerAccount.start + 3600))
+        #expect(try fixture.tokens.verify(account.selfSigned(header: ["kid": ""]))?.keyID == account.key.id)
+        let stranger = try other.selfSigned(["iss": "eve@example.com", "sub": nil], header: ["kid": ""])
+        #expect(fixture.tokens.verify(stranger) == nil)
+        _ = try fixture.store.revoke(other.key.id)
+        #expect(fixture.tokens.verify(token) == nil)
+    }
+
+    /// Google's library for PHP says that it has issued one a minute ago, and adds an hour to the present.
+    @Test func aTokenThatAServerSignsItselfMayBeBackdatedByAMinute() throws {
+        #expect(try fixture.tokens.verify(account.selfSigned(["iat": ServerAccount.start - 60])) != nil)
+        #expect(try fixture.tokens.verify(account.selfSigned(["iat": ServerAccount.start - 61])) == nil)
+    }
+
     @Test func revocationEndsAllTokensOfAKeyAtOnce() throws {
         let other = try ServerAccount.other.get()
         try fixture.store.add(other.key)

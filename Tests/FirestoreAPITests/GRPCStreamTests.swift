@@ -178,6 +178,37 @@ import Testing
         await store.shutdown()
     }
 
+    /// Of a write that is under way the client would get no answer, and send it again: an increment would count twice.
+    @Test(.endsHangs, arguments: ["status 8", "status 4"])
+    func theWritesBeforeOneThatIsNotReceivedAreDone(status: String) async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let channel = try await channel("Write", Call.calls(of: store, MemoryBudget(total: 8 << 20)))
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = Self.database })
+        input.writeFramed(
+            FSWriteRequest.with { request in
+                request.writes = [FSWrite.with { $0.update.name = Self.database + "/documents/c/a" }]
+            })
+        try await channel.writeInbound(data(input))
+        var next = ByteBuffer(integer: UInt8(0))
+        next.writeInteger(UInt32(8 << 20))
+        // More than a stranger may have; otherwise the rest never comes.
+        if status == "status 8" { next.writeRepeatingByte(0, count: 5 << 20) }
+        try await channel.writeInbound(data(next))
+        await channel.testingEventLoop.advanceTime(by: .seconds(61))
+        // Until now no write is done.
+        try store.start()
+        var sent: [String] = []
+        while !sent.contains(where: { $0.hasPrefix("status ") && $0 != "status " }) {
+            await channel.testingEventLoop.run()
+            while let payload = try await channel.readOutbound(as: Payload.self) { sent.append(Self.text(payload)) }
+        }
+        // The answers to the first message and to the write.
+        #expect(sent.prefix { $0 != status }.count { Int($0) != nil } == 2)
+        #expect(sent.contains(status))
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        await store.shutdown()
+    }
+
     /// Such a client sends what waits again, on its next stream.
     @Test(.endsHangs) func whatWaitsIsNotWrittenOnceTheClientHasLeft() async throws {
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))

@@ -75,7 +75,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard case .receiving(let method) = state, case .byteBuffer(let bytes) = frame.data else { break }
             reader.append(bytes)
             guard hold() else {
-                return fail(
+                return refuse(
                     DocumentError(
                         .resourceExhausted, "too many large requests are under way for this caller, or for all"))
             }
@@ -94,11 +94,9 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
                     fail(DocumentError(.unimplemented, "compressed messages aren't supported; send identity"))
                 case .tooLarge(let bytes):
                     // Not RESOURCE_EXHAUSTED, after which SDKs send a write again and again, and no other behind it.
-                    let error = DocumentError.invalidArgument(
-                        "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit")
-                    guard method.refuse(error) else { return fail(error) }
-                    stopReading()
-                    state = .ending(method)
+                    refuse(
+                        .invalidArgument(
+                            "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }
             watchTransfer(context)
@@ -123,7 +121,7 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard transfer == nil, case .receiving = state else { return }
         let time = TimeAmount.seconds(Int64(service.limits.transferSeconds))
         transfer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
-            self?.fail(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
+            self?.refuse(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
         }
     }
 
@@ -191,6 +189,14 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         cancel()
         stopReading()
         answer?.end(error, closes: true)
+    }
+
+    /// Receives nothing more. A method that can ends the call once all before is done: of a write that is under way its
+    /// client would get no answer, and send it again.
+    private func refuse(_ error: DocumentError) {
+        guard case .receiving(let method) = state, method.refuse(error) else { return fail(error) }
+        stopReading()
+        state = .ending(method)
     }
 
     private func cancel() {

@@ -20,6 +20,6 @@ struct StreamSweep: Service {
             webChannel.refresh()
             calls.refresh()
         }
-        webChannel.close()
+        await webChannel.close()
     }
 }

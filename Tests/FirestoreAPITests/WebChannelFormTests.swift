@@ -30,7 +30,7 @@ import Testing
             principals: PrincipalReader(isDevelopment: true) { _ in Requester(.admin) }, webChannel: webChannel,
             maxBodyBytes: 4096, isForeign: { $0 != "http://localhost" })
         try await Application(responder: rest).test(.router) { client in try await body(client, database) }
-        webChannel.close()
+        await webChannel.close()
         await store.shutdown()
     }
 
@@ -139,7 +139,47 @@ import Testing
             #expect(answers.first?.contains("commitTime") == true)
             #expect(answers.last?.contains("UNAUTHENTICATED") == true)
         }
-        webChannel.close()
+        await webChannel.close()
+        await store.shutdown()
+    }
+
+    /// The client would get no answer, and send the write again to the host that starts next.
+    @Test func aWriteUnderWayIsAnsweredBeforeTheHostStops() async throws {
+        let database = DatabaseID(project: "demo-shop")
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let rules = ClientRules(.open)
+        let service = StoreDocumentService(store, database: database, rules: rules)
+        let webChannel = WebChannelService(store, database: database, service: service, rules: rules)
+        let rest = DocumentREST(
+            database: database, service: service, rules: rules, isDevelopment: true,
+            principals: PrincipalReader(isDevelopment: true) { _ in Requester(.admin) }, webChannel: webChannel)
+        try await Application(responder: rest).test(.router) { client in
+            let write = #"{"writes":[{"update":{"name":"\#(database.documentsRoot)/c/a","fields":{}}}]}"#
+            let opened = try await client.executeRequest(
+                uri: Self.path + "&RID=1&CVER=22", method: .post, headers: [:],
+                body: try form([#"{"database":"\#(database.resourceName)"}"#, write], from: 0))
+            let parts = String(buffer: opened.body).split(separator: "\"", omittingEmptySubsequences: false)
+            try #require(parts.count > 4)
+            // Until the store has started, no write is done.
+            async let closed: Void = webChannel.close { try? await Task.sleep(for: .seconds(3600)) }
+            try store.start()
+            var received = ""
+            while !received.contains("error") {
+                let response = try await client.executeRequest(
+                    uri: Self.path + "&SID=\(parts[3])&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:],
+                    body: nil)
+                try #require(response.status == .ok)
+                received = String(buffer: response.body)
+            }
+            let answers = received.components(separatedBy: "error")
+            #expect(answers.first?.contains("commitTime") == true)
+            #expect(answers.last?.contains("UNAVAILABLE") == true)
+            await closed
+            let late = try await client.executeRequest(
+                uri: Self.path + "&SID=\(parts[3])&RID=rpc&AID=0&CI=1&TYPE=xmlhttp", method: .get, headers: [:],
+                body: nil)
+            #expect(String(buffer: late.body) == "Unknown SID")
+        }
         await store.shutdown()
     }
 

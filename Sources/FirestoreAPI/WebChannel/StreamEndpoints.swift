@@ -102,6 +102,13 @@ final class WriteEndpoint: StreamEndpoint {
     private struct State {
         var ready = Ready()
         var isLast = false
+        /// Whether the session ends with the stream.
+        var endsSession = false
+
+        mutating func fail(_ error: DocumentError, _ json: StreamJSON) {
+            ready.fail(error, json)
+            if endsSession { isLast = true }
+        }
     }
 
     private let json: StreamJSON
@@ -139,7 +146,7 @@ final class WriteEndpoint: StreamEndpoint {
         waiting.remove(text.count)
         let goesOn = state.withLock { state in
             if state.ready.messages.count > limits.waitingAnswers {
-                state.ready.fail(DocumentError(.resourceExhausted, "too many answers wait to be received"), json)
+                state.fail(DocumentError(.resourceExhausted, "too many answers wait to be received"), json)
             }
             // What is still here after an error, the SDK sends again in another stream.
             return !state.ready.isEnded
@@ -188,7 +195,7 @@ final class WriteEndpoint: StreamEndpoint {
     }
 
     func fail(_ error: DocumentError) {
-        state.withLock { $0.ready.fail(error, json) }
+        state.withLock { $0.fail(error, json) }
         requests.finish()
         onNews()
     }
@@ -197,6 +204,16 @@ final class WriteEndpoint: StreamEndpoint {
     func refuseRest(_ error: DocumentError) {
         waiting.refuse(error)
         requests.finish()
+    }
+
+    func end(_ error: DocumentError) -> Bool {
+        state.withLock { state in
+            state.endsSession = true
+            if state.ready.isEnded { state.isLast = true }
+        }
+        refuseRest(error)
+        onNews()
+        return true
     }
 
     /// Each write is decided by the rules of its moment.

@@ -41,15 +41,37 @@ package final class WebChannelService: Sendable {
         rules.onReplacement { [weak self] in self?.decideAgain() }
     }
 
-    /// Ends all sessions.
-    package func close() {
+    private static let hostStops = DocumentError(.unavailable, "the host is shutting down")
+
+    /// Ends all sessions: at once those that listen, and those that write once what they have received is done and
+    /// answered. A client sends a write without an answer again, though it may be done: an increment would count twice.
+    ///
+    /// - Parameter patience: what passes until sessions end whose clients haven't taken their answers.
+    package func close(
+        patience: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(1)) }
+    ) async {
         let sessions = state.withLock { state in
             state.isClosed = true
-            defer { (state.sessions, state.byOwner) = ([:], [:]) }
             return Array(state.sessions.values)
         }
-        figures.addWebSessions(-sessions.count)
-        for session in sessions { session.terminate() }
+        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+        let writing = sessions.filter { session in
+            if session.end(Self.hostStops, onEnd: { continuation.yield() }) { return true }
+            end(session)
+            return false
+        }
+        let count = writing.count
+        if count > 0 {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await _ in ended.prefix(count) {}
+                }
+                group.addTask { await patience() }
+                _ = await group.next()
+                group.cancelAll()
+            }
+        }
+        for session in writing { end(session) }
     }
 
     /// Sends what shows that sessions live, and ends those that are over. To be called every ``keepAlive``.

@@ -27,6 +27,8 @@ final class WebChannelSession: Sendable {
         var held = 0
         /// When the client was last there.
         var seen: ContinuousClock.Instant = .now
+        /// Called once the session has ended and its client was sent all.
+        var onEnd: (@Sendable () -> Void)?
     }
 
     let id: String
@@ -156,6 +158,7 @@ final class WebChannelSession: Sendable {
             state.outputs.removeValue(forKey: backChannel)?.news.finish()
         }
         _ = hold(0)
+        reportEnd()
     }
 
     // MARK: What the stream sends
@@ -231,6 +234,28 @@ final class WebChannelSession: Sendable {
         }
         endpoint?.close()
         _ = hold(0)
+        reportEnd()
+    }
+
+    /// Ends the stream with an error once what was received before is done, and the session once its client was sent
+    /// all.
+    ///
+    /// - Parameter onEnd: called then, or once the session is terminated.
+    /// - Returns: false if the stream has nothing for which that is worth the time.
+    func end(_ error: DocumentError, onEnd: @escaping @Sendable () -> Void) -> Bool {
+        guard let endpoint = endpoint.withLock({ $0 }), endpoint.end(error) else { return false }
+        state.withLock { $0.onEnd = onEnd }
+        reportEnd()
+        return true
+    }
+
+    private func reportEnd() {
+        let onEnd = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.channel.hasSentAll, state.outputs.isEmpty else { return nil }
+            defer { state.onEnd = nil }
+            return state.onEnd
+        }
+        onEnd?()
     }
 
     /// Whether the session has ended, or its client hasn't been there for some time.
@@ -274,9 +299,15 @@ protocol StreamEndpoint: Sendable {
     func fail(_ error: DocumentError)
     /// Ends the stream with an error once what was received before is done.
     func refuseRest(_ error: DocumentError)
+    /// The same, and the session with the stream.
+    ///
+    /// - Returns: false if nothing is lost when the stream is closed at once.
+    func end(_ error: DocumentError) -> Bool
     func close()
 }
 
 extension StreamEndpoint {
     func refuseRest(_ error: DocumentError) { fail(error) }
+
+    func end(_ error: DocumentError) -> Bool { false }
 }

@@ -58,6 +58,9 @@ struct WebChannelState {
     /// Whether the stream's next messages can be taken.
     var hasRoom: Bool { unacknowledgedBytes < limits.unacknowledged && !isFinished }
 
+    /// Whether the client was sent everything that will ever come.
+    var hasSentAll: Bool { isFinished && sent == unacknowledged.count }
+
     /// Whether the client has acknowledged everything that will ever come.
     var isDone: Bool { isFinished && unacknowledged.isEmpty && backChannel == nil }
 

@@ -209,6 +209,37 @@ import Testing
         await store.shutdown()
     }
 
+    /// Until the connection closes, a write could be done whose answer doesn't reach its client.
+    @Test(.endsHangs) func aHostThatStopsAnswersTheWritesBeforeAndTakesNoMore() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let channel = try await channel("Write", Call.calls(of: store, MemoryBudget(total: 8 << 20)))
+        func write(_ name: String) -> FSWriteRequest {
+            .with { request in
+                request.writes = [FSWrite.with { $0.update.name = Self.database + "/documents/c/" + name }]
+            }
+        }
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = Self.database })
+        input.writeFramed(write("a"))
+        try await channel.writeInbound(data(input))
+        try await channel.testingEventLoop.submit {
+            try channel.pipeline.syncOperations.handler(type: GRPCCallHandler.self).stop()
+        }.get()
+        try await channel.writeInbound(data(ByteBuffer.framed(write("b"))))
+        try store.start()
+        var sent: [String] = []
+        while !sent.contains(where: { $0.hasPrefix("status ") && $0 != "status " }) {
+            await channel.testingEventLoop.run()
+            while let payload = try await channel.readOutbound(as: Payload.self) { sent.append(Self.text(payload)) }
+        }
+        // UNAVAILABLE, after the answers to the first message and to the write.
+        #expect(sent.prefix { $0 != "status 14" }.count { Int($0) != nil } == 2)
+        #expect(sent.contains("status 14"))
+        let service = StoreDocumentService(store, database: DatabaseID(project: "demo"), rules: ClientRules(.open))
+        #expect(try await service.get([try DocumentPath("c/b")], .strong, as: .admin).documents.first == .some(nil))
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        await store.shutdown()
+    }
+
     /// Such a client sends what waits again, on its next stream.
     @Test(.endsHangs) func whatWaitsIsNotWrittenOnceTheClientHasLeft() async throws {
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))

@@ -131,6 +131,11 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         fail(DocumentError(.deadlineExceeded, "the request didn't end in time"))
     }
 
+    private static let hostStops = DocumentError(.unavailable, "the host is shutting down")
+
+    /// The host stops, and closes the connection soon: a write that came just before would be done and not answered.
+    func stop() { _ = endAfterWaiting(Self.hostStops) }
+
     private func endTransfer() {
         transfer?.cancel()
         transfer = nil
@@ -193,10 +198,14 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Receives nothing more. A method that can ends the call once all before is done: of a write that is under way its
     /// client would get no answer, and send it again.
-    private func refuse(_ error: DocumentError) {
-        guard case .receiving(let method) = state, method.refuse(error) else { return fail(error) }
+    private func refuse(_ error: DocumentError) { if !endAfterWaiting(error) { fail(error) } }
+
+    /// - Returns: false if the method can't end so, which goes on then.
+    private func endAfterWaiting(_ error: DocumentError) -> Bool {
+        guard case .receiving(let method) = state, method.refuse(error) else { return false }
         stopReading()
         state = .ending(method)
+        return true
     }
 
     private func cancel() {

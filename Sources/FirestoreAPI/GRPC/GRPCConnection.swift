@@ -95,6 +95,10 @@ package struct GRPCConnection: Sendable {
             return false
         }
 
+        func stop() {
+            for (call, _) in Array(streams.values) { call.stop() }
+        }
+
         func began(_ stream: any Channel, _ call: GRPCCallHandler, _ output: StreamOutput) {
             streams[ObjectIdentifier(output)] = (call, output)
             stream.closeFuture.assumeIsolated().whenComplete { _ in
@@ -194,6 +198,7 @@ package struct GRPCConnection: Sendable {
             if event is ChannelShouldQuiesceEvent {
                 // Streams that go on would hold up the host.
                 end(context)
+                activity.stop()
             }
             context.fireUserInboundEventTriggered(event)
         }

@@ -180,6 +180,78 @@ import Testing
         func close() {}
     }
 
+    /// The client would send the writes again, though they are done: an increment would count twice.
+    @Test func answersToWritesAreSentThoughTheMemoryOfAnswersIsFull() throws {
+        let budget = MemoryBudget(total: 4 << 20)
+        let session = WebChannelSession(
+            id: "s", owner: 1, requester: Requester(.admin), limits: .init(), answers: budget, holder: .host)
+        let connection = EmbeddedChannel()
+        let answers = WriteAnswers()
+        session.connect(answers)
+        func open() throws -> UInt64 {
+            let backChannel = session.open(isBuffered: false, acknowledged: 0, on: connection)
+            return try #require(backChannel?.id)
+        }
+        func received(_ id: UInt64) -> (ones: Int, text: String) {
+            var text = ""
+            while case .chunk(let chunk) = session.next(for: id) { text += String(decoding: chunk, as: UTF8.self) }
+            return (text.utf8.count { $0 == UInt8(ascii: "1") }, text)
+        }
+        answers.add(bytes: 60_000)
+        session.pump()
+        let first = try open()
+        #expect(received(first).ones >= 60_000)
+        // Another has it.
+        #expect(budget.take(4 << 20, for: .host))
+        answers.add(bytes: 10_000)
+        session.pump()
+        let last = received(first)
+        #expect(last.ones >= 10_000 && last.text.contains("RESOURCE_EXHAUSTED"))
+        #expect(session.receive([]) != nil)
+        // All of it for another back channel has no room yet.
+        let second = try open()
+        #expect(session.next(for: second) == .end)
+        session.closed(second)
+        budget.release(4 << 20, of: .host)
+        let third = try open()
+        #expect(received(third).ones >= 70_000)
+        session.terminate()
+        _ = try connection.finish()
+    }
+
+    /// A Write stream that has answers until it ends.
+    private final class WriteAnswers: StreamEndpoint {
+        private let ready = Mutex<(messages: [[UInt8]], isEnded: Bool)>(([], false))
+
+        var mustDeliver: Bool { true }
+
+        func add(bytes: Int) {
+            ready.withLock { $0.messages.append([UInt8](repeating: UInt8(ascii: "1"), count: bytes)) }
+        }
+
+        func take() -> (messages: [[UInt8]], isLast: Bool) {
+            let messages = ready.withLock { ready in
+                defer { ready.messages = [] }
+                return ready.messages
+            }
+            return (messages, false)
+        }
+
+        func end(_ error: DocumentError) -> Bool {
+            ready.withLock { ready in
+                if !ready.isEnded { ready.messages.append(Array(error.description.utf8)) }
+                ready.isEnded = true
+            }
+            return true
+        }
+
+        func fail(_ error: DocumentError) { _ = end(error) }
+        func receive(_ text: [UInt8]) {}
+        func decideAgain() {}
+        func refresh() {}
+        func close() {}
+    }
+
     /// The client would take it for all that there is, and resume behind what was lost.
     @Test func whatTheStreamHasWhileItsSessionEndsIsNotSent() throws {
         let session = WebChannelSession(id: "s", owner: 1, requester: Requester(.admin), limits: .init())

@@ -186,6 +186,8 @@ final class WriteEndpoint: StreamEndpoint {
         requests.yield(text)
     }
 
+    var mustDeliver: Bool { true }
+
     func take() -> (messages: [[UInt8]], isLast: Bool) {
         state.withLock { state in
             let messages = state.ready.take().messages

@@ -84,7 +84,7 @@ final class WebChannelSession: Sendable {
             }
             return ready != nil
         }
-        guard isTaken, hold(0) else {
+        guard isTaken, hold(0) || mustDeliver && state.withLock({ $0.channel.earlyBytes == 0 }) else {
             terminate()
             return nil
         }
@@ -127,21 +127,25 @@ final class WebChannelSession: Sendable {
 
     /// What a back channel's answer goes on with. Its memory is held until the next call, or ``closed(_:)``.
     func next(for backChannel: UInt64) -> WebChannelState.Next {
-        let next = state.withLock { state in
+        let (next, isLittle) = state.withLock { state in
             let next = state.channel.next(for: backChannel)
             if case .chunk(let chunk) = next {
                 state.outputs[backChannel]?.bytes = chunk.count
             } else {
                 state.outputs[backChannel]?.bytes = 0
             }
-            return next
+            return (next, state.outputs.values.reduce(0) { $0 + $1.bytes } <= ClientAnswer.leastBytes)
         }
-        guard hold(0) else {
+        guard !hold(0) else { return next }
+        guard mustDeliver else {
             // The SDK opens another stream and resumes.
             terminate()
             return .end
         }
-        return next
+        if isLittle { return next }
+        // The SDK opens the next back channel after some seconds, which begins with the same.
+        state.withLock { $0.outputs[backChannel]?.bytes = 0 }
+        return .end
     }
 
     /// A connection is closed, and the back channel on it.
@@ -175,9 +179,12 @@ final class WebChannelSession: Sendable {
             while state.withLock({ $0.channel.hasRoom }), let endpoint = endpoint.withLock({ $0 }) {
                 let output = endpoint.take()
                 guard !output.messages.isEmpty || output.isLast else { break }
-                guard hold(output.messages.reduce(0) { $0 + $1.count }) else {
-                    refuse(endpoint)
-                    break
+                if !hold(output.messages.reduce(0) { $0 + $1.count }) {
+                    guard endpoint.mustDeliver else {
+                        refuse(endpoint)
+                        break
+                    }
+                    _ = endpoint.end(Self.tooManyAnswers)
                 }
                 change { state in
                     if output.isLast { state.channel.finish() }
@@ -195,6 +202,11 @@ final class WebChannelSession: Sendable {
 
     private static let tooMuchWaits = DocumentError(
         .resourceExhausted, "too much waits for this client, or for all; listen again later")
+
+    private static let tooManyAnswers = DocumentError(
+        .resourceExhausted, "too much waits for this client, or for all; send the rest later")
+
+    private var mustDeliver: Bool { endpoint.withLock { $0 }?.mustDeliver ?? false }
 
     /// Ends the stream in place of what it has, which is too much. The SDK opens another one after about a minute, and
     /// resumes; if the session ended, it would do so at once, again and again.
@@ -289,6 +301,8 @@ final class WebChannelSession: Sendable {
 protocol StreamEndpoint: Sendable {
     /// Receives a message of the client.
     func receive(_ text: [UInt8])
+    /// Whether the client must get all that was taken: it sends a write again whose answer is lost.
+    var mustDeliver: Bool { get }
     /// Takes what the stream sends; empty if there is nothing.
     func take() -> (messages: [[UInt8]], isLast: Bool)
     /// The rules have changed.
@@ -307,6 +321,8 @@ protocol StreamEndpoint: Sendable {
 }
 
 extension StreamEndpoint {
+    var mustDeliver: Bool { false }
+
     func refuseRest(_ error: DocumentError) { fail(error) }
 
     func end(_ error: DocumentError) -> Bool { false }

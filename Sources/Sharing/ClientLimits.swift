@@ -67,7 +67,7 @@ package struct ClientLimits: Hashable, Sendable {
         package var sessionsPerClient = 200
         /// How long a session waits for its client.
         package var patienceSeconds = 60
-        /// How long an idle back channel is silent. The SDK takes one for dead after 45 s.
+        /// How long an idle back channel is silent, and a long poll takes. The SDK takes one for dead after 45 s.
         package var keepAliveSeconds = 30
         /// What may wait for its acknowledgement before no more is taken from the stream.
         package var unacknowledged = 4 << 20

@@ -30,7 +30,7 @@ import Testing
             principals: PrincipalReader(isDevelopment: true) { _ in Requester(.admin) }, webChannel: webChannel,
             maxBodyBytes: 4096, isForeign: { $0 != "http://localhost" })
         try await Application(responder: rest).test(.router) { client in try await body(client, database) }
-        await webChannel.close()
+        await webChannel.close {}
         await store.shutdown()
     }
 
@@ -42,6 +42,22 @@ import Testing
             form += "&req\(number)___data__=\(text)"
         }
         return ByteBuffer(string: form)
+    }
+
+    /// The proxy between ends an answer that takes longer.
+    @Test func aClientSaysHowLongAnAnswerMayTake() throws {
+        let path = "/google.firestore.v1.Firestore/Listen/channel?SID=s&RID=rpc&AID=0&CI=1&TO=25000&TYPE=xmlhttp"
+        let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
+        let request = try WebChannelRequest(Request(head: head, body: RequestBody(buffer: ByteBuffer())))
+        guard case .back(let session, _, true, let timeout) = request.kind else {
+            Issue.record("it isn't a buffered back channel")
+            return
+        }
+        #expect(session == "s" && timeout == 25_000)
+        #expect(WebChannelService.pollTime(timeout, keepAliveSeconds: 30) == .seconds(25))
+        #expect(WebChannelService.pollTime(nil, keepAliveSeconds: 30) == .seconds(30))
+        #expect(WebChannelService.pollTime(.max, keepAliveSeconds: 30) == .seconds(30))
+        #expect(WebChannelService.pollTime(-1, keepAliveSeconds: 30) == .seconds(1))
     }
 
     /// Each name is compared with several: millions of marks, which fit a form, would take hours.
@@ -139,7 +155,7 @@ import Testing
             #expect(answers.first?.contains("commitTime") == true)
             #expect(answers.last?.contains("UNAUTHENTICATED") == true)
         }
-        await webChannel.close()
+        await webChannel.close {}
         await store.shutdown()
     }
 

@@ -54,6 +54,23 @@ import Testing
         #expect(!state.hasBackChannel)
     }
 
+    /// Behind a proxy that holds answers back, the client sees nothing of it until then, and takes it for dead after
+    /// 45 s.
+    @Test func aBufferedAnswerEndsInTimeThoughNothingHappens() {
+        var state = WebChannelState()
+        #expect(open(&state, 1, true, 0) == ["14\n[[1,[\"noop\"]]]"])
+        state.endQuietly(1)
+        #expect(answer(&state, 1) == ["14\n[[2,[\"noop\"]]]", "end"])
+        // One that isn't held back goes on.
+        #expect(open(&state, 2, false, 2) == ["14\n[[3,[\"noop\"]]]"])
+        state.endQuietly(2)
+        #expect(answer(&state, 2).isEmpty)
+        #expect(open(&state, 3, true, 3) == ["14\n[[4,[\"noop\"]]]"])
+        // Not the open one.
+        state.endQuietly(1)
+        #expect(answer(&state, 3).isEmpty)
+    }
+
     @Test func aSecondBackChannelEndsTheFirst() {
         var state = WebChannelState()
         _ = open(&state, 1, false, 0)

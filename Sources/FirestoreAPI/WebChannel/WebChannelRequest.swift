@@ -14,7 +14,8 @@ struct WebChannelRequest {
         /// Opens a session.
         case open(hasKeepAlive: Bool)
         case forward(session: String)
-        case back(session: String, acknowledged: Int, isBuffered: Bool)
+        /// - Parameter timeout: after how many milliseconds a buffered answer is to end; nil for the usual time.
+        case back(session: String, acknowledged: Int, isBuffered: Bool, timeout: Int?)
         case terminate(session: String)
     }
 
@@ -40,7 +41,9 @@ struct WebChannelRequest {
         case (_, "terminate"?) where !session.isEmpty: kind = .terminate(session: session)
         case (.get, _) where query["RID"] == "rpc" && !session.isEmpty:
             guard let acknowledged = Int(query["AID"] ?? "0"), acknowledged >= 0 else { throw .invalid }
-            kind = .back(session: session, acknowledged: acknowledged, isBuffered: query["CI"] == "1")
+            let timeout = query["TO"].flatMap { Int($0) }
+            kind = .back(
+                session: session, acknowledged: acknowledged, isBuffered: query["CI"] == "1", timeout: timeout)
         case (.post, _): kind = session.isEmpty ? .open(hasKeepAlive: query["CVER"] != nil) : .forward(session: session)
         default: throw .invalid
         }

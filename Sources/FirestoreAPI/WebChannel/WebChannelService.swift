@@ -164,12 +164,14 @@ package final class WebChannelService: Sendable {
                     return session.receive(form.maps, lost: isWhole ? nil : form.offset + form.maps.count)
                 }
                 return answer.map(Self.text) ?? Self.unknownSession
-            case .back(let id, let acknowledged, let isBuffered):
+            case .back(let id, let acknowledged, let isBuffered, let timeout):
                 guard let session = session(id),
                     let (backChannel, news) = session.open(
                         isBuffered: isBuffered, acknowledged: acknowledged, on: channel)
                 else { return Self.unknownSession }
-                return answer(session, backChannel, news, on: channel)
+                let seconds = limits.webChannel.keepAliveSeconds
+                let time = isBuffered ? Self.pollTime(timeout, keepAliveSeconds: seconds) : nil
+                return answer(session, backChannel, news, endingIn: time, on: channel)
             case .terminate(let id):
                 guard let session = session(id) else { return Self.unknownSession }
                 end(session)
@@ -244,11 +246,29 @@ package final class WebChannelService: Sendable {
         }
     }
 
+    /// How long a buffered answer may take: less than the time after which the client takes it for dead, and no more
+    /// than the client says, which knows of a proxy that ends it earlier.
+    ///
+    /// - Parameter wanted: in milliseconds.
+    static func pollTime(_ wanted: Int?, keepAliveSeconds: Int) -> TimeAmount {
+        let most = keepAliveSeconds * 1000
+        // The SDK asks for 5 s at least.
+        return .milliseconds(Int64(min(max(wanted ?? most, 1000), most)))
+    }
+
+    /// - Parameter time: after which it ends though nothing has happened; nil for never.
     private func answer(
-        _ session: WebChannelSession, _ backChannel: UInt64, _ news: AsyncStream<Void>, on channel: any Channel
+        _ session: WebChannelSession, _ backChannel: UInt64, _ news: AsyncStream<Void>, endingIn time: TimeAmount?,
+        on channel: any Channel
     ) -> Response {
         let body = ResponseBody { writer in
-            defer { session.closed(backChannel) }
+            let end = time.map { time in
+                channel.eventLoop.scheduleTask(in: time) { [weak session] in session?.endQuietly(backChannel) }
+            }
+            defer {
+                end?.cancel()
+                session.closed(backChannel)
+            }
             for await _ in news {
                 var next = session.next(for: backChannel)
                 while case .chunk(let chunk) = next {

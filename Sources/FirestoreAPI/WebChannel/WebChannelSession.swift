@@ -148,6 +148,9 @@ final class WebChannelSession: Sendable {
         return .end
     }
 
+    /// A buffered back channel has been open for as long as it may be without an answer.
+    func endQuietly(_ backChannel: UInt64) { change { $0.channel.endQuietly(backChannel) } }
+
     /// A connection is closed, and the back channel on it.
     private func left(_ connection: ObjectIdentifier) {
         let backChannel = state.withLock { $0.connections.removeValue(forKey: connection) }

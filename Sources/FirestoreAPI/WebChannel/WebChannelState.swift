@@ -27,6 +27,8 @@ struct WebChannelState {
         let isBuffered: Bool
         /// What it was sent since it was opened.
         var bytes = 0
+        /// Whether it ends with whatever is sent next, a noop included.
+        var isDue = false
         /// Whether it has had all that it is to have, and ends.
         var isComplete = false
     }
@@ -107,6 +109,14 @@ struct WebChannelState {
         append(Array(#"["noop"]"#.utf8), isNoop: true)
     }
 
+    /// Ends the answer of a buffered back channel to which nothing has happened for long. Behind a proxy that holds
+    /// answers back, the client sees nothing of one that goes on, and takes it for dead.
+    mutating func endQuietly(_ id: BackChannelID) {
+        guard backChannel?.id == id, backChannel?.isBuffered == true else { return }
+        backChannel?.isDue = true
+        keepAlive()
+    }
+
     private mutating func append(_ text: [UInt8], isNoop: Bool) {
         lastNumber += 1
         unacknowledged.append(Numbered(number: lastNumber, text: text, isNoop: isNoop))
@@ -148,7 +158,8 @@ struct WebChannelState {
             return .end
         }
         open.bytes += bytes
-        open.isComplete = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= limits.backChannel
+        open.isComplete =
+            open.isDue || open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= limits.backChannel
         backChannel = open
         sent = end
         return .chunk(Self.chunk(of: new))

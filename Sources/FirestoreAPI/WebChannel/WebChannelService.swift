@@ -301,9 +301,11 @@ package final class WebChannelService: Sendable {
 
     private static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status, headers: headers) }
 
-    /// The SDK looks for these words.
+    /// The SDK looks for the words "Unknown SID" behind the first character. Without them it takes the network for
+    /// broken, which it tests by an image of google.com.
     private static var unknownSession: Response {
         Response(
-            status: .badRequest, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: "Unknown SID")))
+            status: .badRequest, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: "Error: Unknown SID")))
     }
 }

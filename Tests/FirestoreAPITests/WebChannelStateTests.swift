@@ -157,6 +157,19 @@ import Testing
         func close() {}
     }
 
+    /// The SDK would take a back channel for dead on which a large message takes more than 6 s, and receive all of it
+    /// again.
+    @Test func aForwardChannelsAnswerHasTheBytesOnTheirWay() {
+        let session = WebChannelSession(id: "s", owner: 1, requester: Requester(.admin), limits: .init())
+        session.connect(OneMessage(bytes: 40_000))
+        session.pump()
+        func answer(received: Int) -> String? {
+            session.receive([], received: received).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(answer(received: 0) == "11\n[0,1,40000]")
+        #expect(answer(received: 1) == "7\n[0,1,0]")
+    }
+
     /// After which the SDK waits for a time. It would begin again at once if the session ended.
     @Test func whatIsTooMuchForTheMemoryOfAnswersEndsTheStreamWithAnError() throws {
         let budget = MemoryBudget(total: 4 << 20)

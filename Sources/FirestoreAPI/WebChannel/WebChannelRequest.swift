@@ -13,7 +13,8 @@ struct WebChannelRequest {
     enum Kind {
         /// Opens a session.
         case open(hasKeepAlive: Bool)
-        case forward(session: String)
+        /// - Parameter received: the number of the last array that the client has received.
+        case forward(session: String, received: Int)
         /// - Parameter timeout: after how many milliseconds a buffered answer is to end; nil for the usual time.
         case back(session: String, acknowledged: Int, isBuffered: Bool, timeout: Int?)
         case terminate(session: String)
@@ -44,7 +45,8 @@ struct WebChannelRequest {
             let timeout = query["TO"].flatMap { Int($0) }
             kind = .back(
                 session: session, acknowledged: acknowledged, isBuffered: query["CI"] == "1", timeout: timeout)
-        case (.post, _): kind = session.isEmpty ? .open(hasKeepAlive: query["CVER"] != nil) : .forward(session: session)
+        case (.post, _) where session.isEmpty: kind = .open(hasKeepAlive: query["CVER"] != nil)
+        case (.post, _): kind = .forward(session: session, received: query["AID"].flatMap { Int($0) } ?? .max)
         default: throw .invalid
         }
     }

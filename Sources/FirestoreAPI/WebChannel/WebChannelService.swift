@@ -153,7 +153,7 @@ package final class WebChannelService: Sendable {
                 return try await LargeRequests.decode(size, of: call.address) { [who] () throws(DocumentError) in
                     try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
                 }
-            case .forward(let id):
+            case .forward(let id, let received):
                 let (bytes, isWhole) = try await body()
                 guard let session = session(id) else { return Self.unknownSession }
                 // If the request failed, the SDK would send all of it again and again. So what is whole is taken, and
@@ -161,7 +161,8 @@ package final class WebChannelService: Sendable {
                 let answer = try await LargeRequests.decode(bytes.readableBytes, of: call.address) {
                     () throws(DocumentError) -> [UInt8]? in
                     let form = try Self.form(isWhole ? bytes : bytes.wholeFields)
-                    return session.receive(form.maps, lost: isWhole ? nil : form.offset + form.maps.count)
+                    return session.receive(
+                        form.maps, lost: isWhole ? nil : form.offset + form.maps.count, received: received)
                 }
                 return answer.map(Self.text) ?? Self.unknownSession
             case .back(let id, let acknowledged, let isBuffered, let timeout):

@@ -68,9 +68,13 @@ final class WebChannelSession: Sendable {
     private static let tooMuchAtOnce = DocumentError(
         .unavailable, "the messages are larger together than a request may be; send the rest again")
 
-    /// - Parameter lost: the number of the first map that was beyond the size of one request; nil for none.
+    /// - Parameters:
+    ///   - lost: the number of the first map that was beyond the size of one request; nil for none.
+    ///   - received: the number of the last array that the client has received.
     /// - Returns: nil if the maps can't be taken.
-    func receive(_ maps: [(number: Int, text: [UInt8])], lost: Int? = nil) -> [UInt8]? {
+    func receive(
+        _ maps: [(number: Int, text: [UInt8])], lost: Int? = nil, received: Int = .max
+    ) -> [UInt8]? {
         let isTaken = forward.withLock { _ in
             let (ready, isTooLarge): ([[UInt8]]?, Bool) = state.withLock { state in
                 state.seen = .now
@@ -90,8 +94,10 @@ final class WebChannelSession: Sendable {
         }
         return state.withLock { state in
             let channel = state.channel
+            // If it is little and nothing arrives for 6 s, the SDK takes the back channel for dead and begins another.
+            let bytes = channel.bytes(after: received)
             return WebChannelState.framed(
-                Array("[\(channel.hasBackChannel ? 1 : 0),\(channel.lastNumber),7]".utf8))
+                Array("[\(channel.hasBackChannel ? 1 : 0),\(channel.lastNumber),\(bytes)]".utf8))
         }
     }
 

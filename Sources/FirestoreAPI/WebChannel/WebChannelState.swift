@@ -60,6 +60,11 @@ struct WebChannelState {
     /// Whether the stream's next messages can be taken.
     var hasRoom: Bool { unacknowledgedBytes < limits.unacknowledged && !isFinished }
 
+    /// The size of what is sent after a number, or waits to be.
+    func bytes(after number: Int) -> Int {
+        unacknowledged.reversed().prefix { $0.number > number }.reduce(0) { $0 + $1.text.count }
+    }
+
     /// Whether the client was sent everything that will ever come.
     var hasSentAll: Bool { isFinished && sent == unacknowledged.count }
 

@@ -52,6 +52,8 @@ extension ByteBuffer {
     mutating func writeJSON(_ text: String) {
         var json = JSONWriter()
         json.string(text)
+        // The error may be an event of a stream, whose readers would end its line there.
+        json.escapeLineEnds()
         writeBytes(json.bytes)
     }
 }

@@ -78,6 +78,17 @@ import WorkerTesting
         }
     }
 
+    @Test func anErrorIsOneLineForEachClient() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.call("f", "1", Self.stream)
+            try #require(ring.next()).fail(.notFound, "a\u{85}b\u{2028}c\u{2029}d")
+            ring.run()
+            #expect(
+                client.answer?.body
+                    == #"data: {"error":{"message":"a\u0085b\u2028c\u2029d","status":"NOT_FOUND"}}"# + "\n\n")
+        }
+    }
+
     @Test func aRefusedRequestIsAnEventToo() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             let client = try ring.send(

@@ -18,6 +18,20 @@ import Testing
         #expect(try JSONValue(parsing: bytes).doubleValue == value.doubleValue)
     }
 
+    @Test(arguments: [
+        ("", #""""#), ("\u{85}", #""\u0085""#), ("\u{2028}\u{2029}", #""\u2028\u2029""#),
+        ("購入 a\u{2028}b: é\u{2027}\u{202A}\u{85}, and more", #""購入 a\u2028b: é\#u{2027}\#u{202A}\u0085, and more""#),
+        ("1234567\u{2029}", #""1234567\u2029""#),
+    ])
+    func lineEndsCanBeEscaped(text: String, json: String) throws {
+        var writer = JSONWriter()
+        writer.string(text)
+        writer.escapeLineEnds()
+        let bytes = writer.bytes
+        #expect(String(decoding: bytes, as: UTF8.self).unicodeScalars.elementsEqual(json.unicodeScalars))
+        #expect(try JSONValue(parsing: bytes) == .string(text))
+    }
+
     @Test(arguments: [Double.nan, .infinity, -.infinity])
     func numberThatJSONHasNotIsRefusedWithItsPath(number: Double) {
         let value: JSONValue = ["a": [1, ["b": .double(number)]]]

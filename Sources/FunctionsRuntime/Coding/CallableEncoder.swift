@@ -12,6 +12,7 @@ package struct CallableEncoder: Sendable {
     /// - Parameters:
     ///   - root: The name of the whole value in errors, as in `result.items[3]`.
     ///   - wrapsIntegers: Whether integers beyond ±(2^53 − 1) are wrapped, as callables' clients in JavaScript expect them.
+    ///     What ends a line for one of their clients is escaped, too.
     ///   - refusesInexact: Whether integers that the Realtime Database would round are refused.
     package init(root: String = "result", wrapsIntegers: Bool = true, refusesInexact: Bool = false) {
         self.root = root
@@ -32,6 +33,9 @@ package struct CallableEncoder: Sendable {
             let path = [PathKey.name(root)] + error.path
             throw EncodingError.invalidValue(JSONValue.self, .init(codingPath: path, debugDescription: error.reason))
         }
+        // An event of a stream is one line: iOS splits lines at these characters, and a browser's pattern ends at two of
+        // them.
+        if wrapsIntegers { writer.escapeLineEnds() }
         return writer.bytes
     }
 }

@@ -7,6 +7,14 @@ import Testing
         String(decoding: try CallableEncoder().encode(value), as: UTF8.self)
     }
 
+    /// A stream's clients read it line by line, and end a line at each of these.
+    @Test func whatEndsALineIsEscaped() throws {
+        let text = "a\u{85}b\u{2028}c\u{2029}d\n"
+        #expect(try encode([text: text]) == #"{"a\u0085b\u2028c\u2029d\n":"a\u0085b\u2028c\u2029d\n"}"#)
+        let other = try CallableEncoder(wrapsIntegers: false).encode(text)
+        #expect(String(decoding: other, as: UTF8.self).unicodeScalars.contains("\u{2028}"))
+    }
+
     enum Size: String, Codable { case small, large }
 
     enum Payment: Codable, Equatable {

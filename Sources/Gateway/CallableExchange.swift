@@ -44,6 +44,10 @@ final class CallableExchange: Exchange, InvocationClient {
         guard request.head.method == .POST, isJSON else {
             return refuseBody("it must be a POST of application/json")
         }
+        if let coding = headers.first(name: "Content-Encoding"), HTTPText.isCompression(coding) {
+            log("a request isn't a valid call", reason: "its body is compressed")
+            return refuse(.compressedBody)
+        }
         guard idempotencyKey.utf8.count <= 256 else {
             return refuseBody("its Idempotency-Key is longer than 256 bytes")
         }

@@ -60,6 +60,8 @@ extension ByteBuffer {
 
 extension InvocationFailure {
     static let badRequest = InvocationFailure(code: .invalidArgument, message: "Bad Request")
+    static let compressedBody = InvocationFailure(
+        code: .invalidArgument, message: "The request body is compressed; send it without a Content-Encoding.")
     static let unauthenticated = InvocationFailure(code: .unauthenticated, message: "Unauthenticated")
     static let keysUnavailable = InvocationFailure(
         code: .unavailable, message: "The keys to verify tokens can't be had at the moment.")

@@ -10,6 +10,13 @@ package enum HTTPText {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
     }
 
+    /// Whether a body with this `Content-Encoding` is compressed. Some clients send a charset there, or nothing.
+    package static func isCompression(_ coding: String) -> Bool {
+        coding.lowercased().split { $0 == "," || $0 == " " }.contains { compressions.contains(String($0)) }
+    }
+
+    private static let compressions: Set = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"]
+
     private static let separators = Set("()<>@,;:\\\"/[]?={}".utf8)
 }
 

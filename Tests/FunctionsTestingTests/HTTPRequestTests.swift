@@ -37,6 +37,16 @@ import Testing
         #expect(try await tester.request("number", target: "/?x=\(text)").status == 400)
     }
 
+    @Test(arguments: [("gzip", 400), ("identity", 200), ("UTF-8", 200), ("", 200)])
+    func aCompressedBodyIsRefusedByName(coding: String, status: Int) async throws {
+        let answer = try await tester.request(
+            "form", method: "POST",
+            headers: ["Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": coding],
+            body: Array("name=x".utf8))
+        #expect(answer.status == status)
+        #expect(answer.error?.message == (status == 200 ? nil : "Content-Encoding: expected none, found gzip"))
+    }
+
     /// Otherwise a body of separators alone would take the worker's memory.
     @Test func aFormHasAtMostAThousandFields() async throws {
         func send(_ count: Int) async throws -> TestResponse {

@@ -80,6 +80,14 @@ import WorkerTesting
         refused(
             "an Idempotency-Key that is too long",
             headers: ["Content-Type": "application/json", "Idempotency-Key": String(repeating: "k", count: 257)]),
+        Row(
+            name: "a compressed body", headers: ["Content-Type": "application/json", "Content-Encoding": "gzip"],
+            body: "\u{1F}", status: 400,
+            answer: #"{"error":{"message":"The request body is compressed; send it without a Content-Encoding.","#
+                + #""status":"INVALID_ARGUMENT"}}"#),
+        accepted(
+            "a body with a charset for its encoding", #"{"data":1}"#, data: "1",
+            headers: ["Content-Type": "application/json", "Content-Encoding": "UTF-8"]),
         unauthenticated("another scheme of Authorization", authorization: "Basic eA=="),
         unauthenticated("a bearer of a malformed token", authorization: "Bearer x"),
         refused(

@@ -71,13 +71,14 @@ public struct HTTPRequest: FunctionInput {
 
     // MARK: The body
 
-    /// The unchanged body, at most 10 MiB.
+    /// The unchanged body, at most 10 MiB. One with a `Content-Encoding`, such as `gzip`, isn't decompressed.
     public var body: [UInt8] { Array(context.invocation.body.readableBytesView) }
 
     /// The body as text.
-    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if it isn't UTF-8.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if it isn't UTF-8 or is compressed.
     public var text: String {
         get throws {
+            try requirePlainBody()
             guard let text = String(validating: context.invocation.body.readableBytesView, as: UTF8.self) else {
                 throw HttpsError(.invalidArgument, "body: expected text in UTF-8")
             }
@@ -86,8 +87,10 @@ public struct HTTPRequest: FunctionInput {
     }
 
     /// Decodes the body from JSON, whatever its `Content-Type`.
-    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, with the path that doesn't decode.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, with the path that doesn't decode, or if
+    ///   the body is compressed.
     public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
+        try requirePlainBody()
         do {
             return try context.invocation.body.withUnsafeReadableBytes {
                 try CallableDecoder(root: "body").decode(type, from: $0)
@@ -134,8 +137,15 @@ public struct HTTPRequest: FunctionInput {
             context.invocation.body, boundary: boundary, maxParts: maxParts, maxPartBytes: maxPartBytes)
     }
 
+    /// Otherwise the caller would learn only that compressed bytes aren't JSON or text.
+    private func requirePlainBody() throws {
+        guard let coding = headers["Content-Encoding"], HTTPText.isCompression(coding) else { return }
+        throw HttpsError(.invalidArgument, "Content-Encoding: expected none, found \(coding)")
+    }
+
     @discardableResult
     private func require(mediaType expected: String) throws -> MediaType {
+        try requirePlainBody()
         let sent = headers["Content-Type"] ?? ""
         guard let type = MediaType(sent), type.name == expected else {
             throw HttpsError(

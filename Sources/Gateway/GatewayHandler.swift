@@ -162,8 +162,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         closeWhenSent()
     }
 
-    private func begin(_ head: HTTPRequestHead) {
+    private func begin(_ received: HTTPRequestHead) {
         guard let context else { return }
+        let head = received.inOriginForm
         request = AnswerRequest(
             isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
             keepsAlive: head.isKeepAlive && !loop.isStopping && !head.endsRequests)

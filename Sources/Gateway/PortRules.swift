@@ -7,6 +7,26 @@ extension HTTPRequestHead {
         CombiningMarks.areFew(in: uri) && headers.allSatisfy { CombiningMarks.areFew(in: $0.value) }
     }
 
+    /// The head with its target as a path. A client that takes the host for a proxy sends the whole URL, whose authority
+    /// replaces `Host` (RFC 9112, section 3.2.2).
+    var inOriginForm: HTTPRequestHead {
+        guard uri.utf8.first != UInt8(ascii: "/"),
+            let scheme = ["http://", "https://"].first(where: {
+                String(uri.utf8.prefix($0.utf8.count))?.lowercased() == $0
+            })
+        else { return self }
+        let rest = uri.utf8.dropFirst(scheme.utf8.count)
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let path = String(Substring(rest[authority.endIndex...]))
+        var head = self
+        head.uri = path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
+        // Several are ambiguous, and so is none.
+        if headers["Host"].count == 1 {
+            head.headers.replaceOrAdd(name: "Host", value: String(Substring(authority)))
+        }
+        return head
+    }
+
     /// What makes a request ambiguous, so that a proxy before this host may have read another one, or take too long to
     /// read; nil for nothing.
     package var ambiguity: String? {

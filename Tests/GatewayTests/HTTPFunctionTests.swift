@@ -1,4 +1,5 @@
 import DocumentModel
+import Gateway
 import NIOCore
 import Testing
 import WorkerProtocol
@@ -26,6 +27,39 @@ import WorkerTesting
                 #expect(client.answer?.body == "done")
             }
             #expect(try ring.send("GET", "/demo-shop/europe-west1/f").answer?.status == 404)
+        }
+    }
+
+    /// As a client sends it that takes the host for a proxy.
+    @Test(arguments: [
+        ("http://api.shop.example/demo-shop/us-central1/f/a%2F?x=http://b/", "/a%2F?x=http://b/", "api.shop.example"),
+        ("HTTPS://api.shop.example:443/f?q=1", "/?q=1", "api.shop.example:443"),
+        ("http://us-central1-demo-shop.cloudfunctions.net/f", "/", "us-central1-demo-shop.cloudfunctions.net"),
+    ])
+    func aTargetMayBeAWholeURL(target: String, path: String, host: String) throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let client = try ring.send("GET", target)
+            let invocation = try #require(ring.next())
+            #expect(invocation.head.target == path)
+            #expect(invocation.head.headers.pairs.filter { $0.name == "Host" }.map(\.value) == [host])
+            invocation.end("1")
+            ring.run()
+            #expect(client.answer?.body == "1")
+        }
+    }
+
+    @Test func theAuthorityOfAWholeURLGoesBeforeTheHost() throws {
+        try GatewayRing.with([.http("f")], hosts: LocalHosts(setting: "allowedHosts")) { ring in
+            let region = "http://asia-northeast1-demo-shop.cloudfunctions.net/f"
+            #expect(try ring.send("GET", region).answer?.status == 421)
+            #expect(try ring.send("GET", "http://localhost").answer?.status == 404)
+        }
+        try GatewayRing.with([.http("f")]) { ring in
+            #expect(try ring.send("GET", "http://asia-northeast1-demo-shop.cloudfunctions.net/f").answer?.status == 404)
+            let client = try ring.connect()
+            client.send("GET http://a.example/f HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            #expect(client.answer?.status == 400)
+            #expect(ring.processes.workers.isEmpty)
         }
     }
 

@@ -401,7 +401,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private static let largeAnswer = 65_536
 
     /// Ends an answer that can't be completed. The client sees that it was cut off.
-    func breakOff() { close() }
+    func breakOff() {
+        // Otherwise the end of the connection would be that of the answer.
+        if answer.endsByClosing { context?.channel.resetWhenClosed() }
+        close()
+    }
 
     /// Counts bytes of the request from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {

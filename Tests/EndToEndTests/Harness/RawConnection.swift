@@ -2,6 +2,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A TCP connection for sending what no HTTP client would send.
 final class RawConnection: Sendable {
     private let channel: any Channel
@@ -33,6 +41,9 @@ final class RawConnection: Sendable {
 
     var isOpen: Bool { channel.isActive }
 
+    /// Whether the peer has reset the connection instead of ending it.
+    var wasReset: Bool { received.wasReset.withLock { $0 } }
+
     /// Waits until the received text contains the wanted one.
     func wait(for wanted: String) async throws {
         try await Bound.wait("the answer holds \(wanted); it is \(text)") { self.text.contains(wanted) }
@@ -48,6 +59,7 @@ final class RawConnection: Sendable {
 
 private final class Received: Sendable {
     let text = Mutex("")
+    let wasReset = Mutex(false)
 }
 
 private final class ByteCollector: ChannelInboundHandler {
@@ -62,5 +74,8 @@ private final class ByteCollector: ChannelInboundHandler {
         received.text.withLock { $0 += String(buffer: bytes) }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if (error as? IOError)?.errnoCode == ECONNRESET { received.wasReset.withLock { $0 = true } }
+        context.close(promise: nil)
+    }
 }

@@ -43,4 +43,16 @@ import Testing
             try await host.expectEcho()
         }
     }
+
+    /// As nginx asks by default. The end of the connection would be that of the body.
+    @Test func aBrokenBodyForHTTP10EndsWithAReset() async throws {
+        try await RunningHost.serving { host in
+            for (function, isBroken) in [("brokenStream", true), ("streamed", false)] {
+                let connection = try await RawConnection.open(port: host.functions.port)
+                try await connection.send("GET /demo-shop/us-central1/\(function) HTTP/1.0\r\n\r\n")
+                try await connection.waitForEnd()
+                #expect(connection.wasReset == isBroken, "\(function)")
+            }
+        }
+    }
 }

@@ -25,6 +25,8 @@ final class EventStream {
         hasBegun = true
         var headers = headers
         headers.add(name: "Cache-Control", value: "no-cache")
+        // Proxies such as nginx would keep the events until they have many, or the stream ends.
+        headers.add(name: "X-Accel-Buffering", value: "no")
         connection.sendHead(.ok, headers)
         // The client may have left while the head was written.
         guard let heartbeat, !hasStopped else { return }

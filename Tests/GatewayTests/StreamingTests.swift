@@ -22,6 +22,7 @@ import WorkerTesting
             #expect(client.answer?.status == 200)
             #expect(client.answer?["Content-Type"] == "text/event-stream")
             #expect(client.answer?["Cache-Control"] == "no-cache")
+            #expect(client.answer?["X-Accel-Buffering"] == "no")
             #expect(client.answer?.body == "")
             for number in [2, 1] { invocation.send(chunk: "\(number)") }
             ring.run()

@@ -26,8 +26,9 @@ struct TokenCheck {
 
     init(_ headers: HTTPHeaders, verifiers: TokenVerifiers) {
         self.verifiers = verifiers
-        appCheckToken = headers.first(name: "X-Firebase-AppCheck").map { Substring($0) }
-        guard let authorization = headers.first(name: "Authorization") else {
+        // A client that has no token may send the header without a value, which is the same.
+        appCheckToken = headers.first(name: "X-Firebase-AppCheck").flatMap { $0.isEmpty ? nil : Substring($0) }
+        guard let authorization = headers.first(name: "Authorization"), !authorization.isEmpty else {
             idToken = nil
             hasOtherScheme = false
             return

@@ -88,6 +88,9 @@ import WorkerTesting
         accepted(
             "a body with a charset for its encoding", #"{"data":1}"#, data: "1",
             headers: ["Content-Type": "application/json", "Content-Encoding": "UTF-8"]),
+        accepted(
+            "tokens without a value", #"{"data":1}"#, data: "1",
+            headers: ["Content-Type": "application/json", "Authorization": "", "X-Firebase-AppCheck": ""]),
         unauthenticated("another scheme of Authorization", authorization: "Basic eA=="),
         unauthenticated("a bearer of a malformed token", authorization: "Bearer x"),
         refused(

@@ -1,5 +1,6 @@
 import FunctionManifest
 import NIOCore
+import StrictJSON
 
 /// Removes the values of secrets from what a worker writes.
 ///
@@ -27,8 +28,21 @@ struct SecretFilter: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func filtered(_ buffer: ByteBuffer) -> ByteBuffer {
-        without(buffer.readableBytesView).map { ByteBuffer(bytes: $0) } ?? buffer
+    /// - Returns: nil if the text isn't JSON any more: a secret of digits may be one of its numbers.
+    func filtered(json: ByteBuffer) -> ByteBuffer? {
+        guard let bytes = without(json.readableBytesView) else { return json }
+        let isJSON = bytes.withUnsafeBytes { bytes in
+            var scanner = JSONScanner(bytes)
+            do throws(JSONError) {
+                scanner.skipSpace()
+                try scanner.skipValue()
+                try scanner.end()
+                return true
+            } catch {
+                return false
+            }
+        }
+        return isJSON ? ByteBuffer(bytes: bytes) : nil
     }
 
     /// - Parameter bytes: the beginning of a text, which may end with the first part of a secret.

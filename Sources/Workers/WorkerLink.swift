@@ -220,7 +220,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             // The failure of an event is stored with its delivery and logged, so secrets are redacted first.
             let filter = worker.launch.secretFilter
             failure.message = filter.filtered(failure.message)
-            failure.details = failure.details.map { filter.filtered($0) }
+            failure.details = failure.details.flatMap { filter.filtered(json: $0) }
             failure.errorType = failure.errorType.map { LogLine.cut($0) }
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:

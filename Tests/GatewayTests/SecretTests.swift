@@ -21,4 +21,14 @@ import WorkerTesting
                     == #"{"error":{"details":{"sent":"●●●"},"message":"refused: ●●●","status":"FAILED_PRECONDITION"}}"#)
         }
     }
+
+    /// What replaces a secret is not a number, and clients read nothing of an error that isn't JSON.
+    @Test func detailsThatAreNotJSONWithoutThemAreLeftOut() throws {
+        try GatewayRing.with([.callable("f")], secrets: ["PIN": "4711081500"]) { ring in
+            let client = try ring.call("f")
+            try #require(ring.next()).fail(.notFound, "a", details: #"{"sent":4711081500}"#)
+            ring.run()
+            #expect(client.answer?.body == #"{"error":{"message":"a","status":"NOT_FOUND"}}"#)
+        }
+    }
 }

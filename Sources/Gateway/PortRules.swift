@@ -39,7 +39,10 @@ extension HTTPRequestHead {
             return headers.contains(name: "Transfer-Encoding")
                 ? "HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1." : nil
         }
-        return hosts == 0 ? "The request has no Host header." : nil
+        if hosts == 0 { return "The request has no Host header." }
+        // The decoder undoes "chunked" alone: the body of "gzip, chunked" would be taken for what it isn't.
+        let coding = headers.first(name: "Transfer-Encoding")?.lowercased()
+        return coding == nil || coding == "chunked" ? nil : "The request has a Transfer-Encoding other than chunked."
     }
 
     /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way:

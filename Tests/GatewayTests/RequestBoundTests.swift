@@ -76,6 +76,10 @@ import WorkerTesting
         ("POST /f HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "no Host"),
         ("GET /f HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "2 Host headers"),
         ("POST /f HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "Transfer-Encoding"),
+        (
+            "POST /f HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            "other than chunked"
+        ),
     ])
     func anAmbiguousRequestIsRefused(text: String, reason: String) throws {
         try GatewayRing.with([.callable("f")]) { ring in

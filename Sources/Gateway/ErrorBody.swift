@@ -75,6 +75,9 @@ extension InvocationFailure {
             code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
     }
 
+    static let headTooLarge = InvocationFailure(
+        code: .invalidArgument, message: "The headers of the request are more than 256, or larger than 80 KiB.")
+
     static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
 
     /// The function has run: whether a call may be repeated is for its client to know.

@@ -151,6 +151,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         case is HeadGauge.Refusal:
             loop.logRefusal("a request was refused: too much is held of heads that aren't whole", of: peer, [:])
             refusal = (.tooManyBodies, .serviceUnavailable)
+        case HTTPParserError.headerOverflow: refusal = (.headTooLarge, .requestHeaderFieldsTooLarge)
         case is HTTPParserError: refusal = (.notHTTP, .badRequest)
         default: refusal = nil
         }

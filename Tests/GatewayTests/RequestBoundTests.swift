@@ -39,6 +39,21 @@ import WorkerTesting
         }
     }
 
+    /// Such as one with many cookies: it is valid HTTP.
+    @Test(arguments: [
+        "Cookie: " + String(repeating: "x", count: 81_920),
+        (0..<256).map { "X-\($0): 1" }.joined(separator: "\r\n"),
+    ])
+    func aHeadThatIsTooLargeIsRefusedAsThat(headers: String) throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            let client = try ring.connect()
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\n\(headers)\r\n\r\n")
+            #expect(client.answer?.status == 431)
+            #expect(client.isClosed)
+            #expect(ring.processes.workers.isEmpty)
+        }
+    }
+
     @Test func aBodyWithoutALengthIsBoundedToo() throws {
         try GatewayRing.with([.callable("f")], limits: limits(requestBody: 1000)) { ring in
             let client = try ring.connect()

@@ -2,6 +2,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -118,6 +119,38 @@ struct CheckTests {
         #expect(problems.contains { $0.contains("row of the change log is wrong") })
         #expect(problems.contains { $0.contains("is not in the log") })
         #expect(problems.contains { $0.contains("the change log has") })
+        #expect(problems.contains { $0.contains("a kept answer can't be read") })
+        await test.store.shutdown()
+    }
+
+    /// As a block or a page that can't be read: what is elsewhere is checked nevertheless.
+    @Test func damageThatTheEngineFindsEndsNoMoreThanItsPart() async throws {
+        let engine = UnreadRows()
+        let test = try TestStore(engine: engine)
+        for i in 0..<5 { try await test.set("users/u\(i)", ["n": .integer(Int64(i))]) }
+        let damage = StorageError(.damaged, "the block can't be read")
+        let document = DocumentKeys.key(of: try DocumentPath("users/u3"))
+        engine.errors.withLock { $0 = [document: damage] }
+        var (result, problems) = try check(test)
+        #expect(problems == ["the document \"users/u3\" can't be read: the block can't be read"])
+        #expect(result.documents == 5)
+        #expect(!result.isCutOff)
+
+        var changes: [[UInt8]] = []
+        try engine.makeReadSession().read { reader in
+            try reader.scanKeys(.changes, .all, reverse: false) { key in
+                changes.append(key)
+                return true
+            }
+        }
+        let change = changes[2]
+        engine.errors.withLock { $0 = [change: damage] }
+        try engine.write { try $0.put(.completions, [1, 5], [1]) }
+        (result, problems) = try check(test)
+        #expect(result.documents == 5)
+        #expect(result.isCutOff)
+        #expect(result.problems == problems.count)
+        #expect(problems.contains("the change log can't be checked any further: the block can't be read"))
         #expect(problems.contains { $0.contains("a kept answer can't be read") })
         await test.store.shutdown()
     }

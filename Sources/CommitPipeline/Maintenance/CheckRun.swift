@@ -8,6 +8,8 @@ package final class CheckRun {
     private let report: (String) throws -> Void
     private let progress: (WorkProgress) throws -> Void
     private(set) var problems = 0
+    /// Whether a part of the check has ended early, because the engine can't read what follows.
+    package private(set) var isCutOff = false
 
     init(
         _ storage: any StorageReader, report: @escaping (String) throws -> Void,
@@ -23,6 +25,17 @@ package final class CheckRun {
     package func note(_ problem: String) throws {
         problems += 1
         try report(problem)
+    }
+
+    /// Checks a part of the data. Where the engine can't read it, the part ends, and the others can still be checked.
+    ///
+    /// - Parameter what: the part, as problems name it.
+    /// - Throws: what the body throws, except for damage.
+    package func part(_ what: String, _ body: () throws -> Void) throws {
+        do { try body() } catch let error as StorageError where error.kind == .damaged {
+            isCutOff = true
+            try note("\(what) can't be checked any further: \(error.message)")
+        }
     }
 
     /// Reports progress; an error that this throws ends the check.

@@ -13,6 +13,8 @@ package struct CommitCheckResult: Sendable {
     package fileprivate(set) var problems = 0
     /// Whether there are problems that ``Outbox/repair()`` can repair.
     package fileprivate(set) var isOutboxRepairable = false
+    /// Whether parts weren't checked to their end, because the engine can't read them.
+    package fileprivate(set) var isCutOff = false
 }
 
 /// Checks the kinds' data in one state, and the pipeline's own: the change log, the kept answers, the deliveries and
@@ -28,10 +30,12 @@ struct CommitCheck {
         for kind in kinds {
             if let found = try kind.check(run) { result.kinds.append(found) }
         }
-        try checkChanges(of: Set(kinds.map { type(of: $0).id }))
-        try checkCompletions()
-        try checkOutbox()
+        try run.part("the change log") { try checkChanges(of: Set(kinds.map { type(of: $0).id })) }
+        try run.part("the kept answers") { try checkCompletions() }
+        try run.part("the deliveries") { try checkDeliveries() }
+        try run.part("the events") { try checkEvents() }
         result.problems = run.problems
+        result.isCutOff = run.isCutOff
         return result
     }
 
@@ -68,6 +72,7 @@ struct CommitCheck {
         let bounds = try HistoryBounds.read(storage)
         let floor = bounds?.floor ?? run.version
         var check = self
+        defer { self = check }
         var bytes = 0
         try storage.scan(.changes, .all, reverse: false) { key, value in
             check.result.changes += 1
@@ -85,7 +90,6 @@ struct CommitCheck {
             }
             return true
         }
-        self = check
         if let bounds, bounds.bytes != bytes {
             try note("the change log has \(bytes) bytes, and the store counted \(bounds.bytes)")
         }
@@ -93,6 +97,7 @@ struct CommitCheck {
 
     private mutating func checkCompletions() throws {
         var check = self
+        defer { self = check }
         try storage.scan(.completions, KeyRange(prefix: [1]), reverse: false) { key, value in
             check.result.completions += 1
             do {
@@ -105,32 +110,40 @@ struct CommitCheck {
             }
             return true
         }
-        self = check
         let expiries = try storage.count(.completions, KeyRange(lower: [2], upper: nil))
-        if expiries != result.completions {
-            try note("there are \(result.completions) kept answers and \(expiries) expiries of kept answers")
+        if expiries != check.result.completions {
+            try note("there are \(check.result.completions) kept answers and \(expiries) expiries of kept answers")
         }
     }
 
-    private mutating func checkOutbox() throws {
-        let audit = OutboxAudit(storage: storage, now: Timestamp(microseconds: run.version))
-        var check = self
-        func take(_ findings: [OutboxFinding]) throws {
-            for finding in findings {
-                if !finding.repairs.isEmpty { check.result.isOutboxRepairable = true }
-                try check.note(finding.problem)
-            }
+    private var audit: OutboxAudit { OutboxAudit(storage: storage, now: Timestamp(microseconds: run.version)) }
+
+    private mutating func take(_ findings: [OutboxFinding]) throws {
+        for finding in findings {
+            if !finding.repairs.isEmpty { result.isOutboxRepairable = true }
+            try note(finding.problem)
         }
+    }
+
+    private mutating func checkDeliveries() throws {
+        let audit = audit
+        var check = self
+        defer { self = check }
         try storage.scan(.deliveries, .all, reverse: false) { key, row in
             if key.first == 1 || key.first == 3 { check.result.deliveries += 1 }
-            try take(try audit.findings(key, row))
+            try check.take(try audit.findings(key, row))
             return true
         }
+    }
+
+    private mutating func checkEvents() throws {
+        let audit = audit
+        var check = self
+        defer { self = check }
         try storage.scan(.events, .all, reverse: false) { key, row in
             check.result.events += 1
-            try take(try audit.findings(ofEvent: key, row))
+            try check.take(try audit.findings(ofEvent: key, row))
             return true
         }
-        self = check
     }
 }

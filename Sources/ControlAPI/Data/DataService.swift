@@ -169,10 +169,14 @@ package struct DataService: Sendable {
         _ repairing: Bool, _ cancellation: BlockingWork.Cancellation, _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         // Wait for index builds: a missing entry of an index that is being built is not a problem.
-        try await store.indexesAreDone(until: cancellation)
+        do {
+            try await store.indexesAreDone(until: cancellation)
+        } catch let error as DocumentError where error.code == .dataLoss {
+            // They can't be built. The check finds the damage, and tells that it has left them out.
+        }
         var (result, trees) = try await checkOnce(cancellation, onEvent)
         var outcome = [String: Int]()
-        if repairing, result.isRepairable || result.isOutboxRepairable || trees.isRepairable {
+        if repairing, !result.isCutOff, result.isRepairable || result.isOutboxRepairable || trees.isRepairable {
             let before = result.problems
             if trees.isRepairable { _ = try await databases?.store.repairIndexes(until: cancellation) }
             if result.isOutboxRepairable { try await store.outbox.repair() }
@@ -192,7 +196,7 @@ package struct DataService: Sendable {
         outcome["databaseRows"] = trees.rows
         outcome["problems"] = result.problems
         outcome["repairable"] =
-            result.isRepairable || result.isOutboxRepairable || trees.isRepairable ? 1 : 0
+            !result.isCutOff && (result.isRepairable || result.isOutboxRepairable || trees.isRepairable) ? 1 : 0
         outcome["skippedIndexes"] = result.skippedIndexes ? 1 : 0
         return DataOutcome(outcome)
     }

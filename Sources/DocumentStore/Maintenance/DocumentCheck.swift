@@ -36,9 +36,9 @@ struct DocumentCheck {
     }
 
     mutating func check() throws {
-        try checkDocuments()
-        if !result.skippedIndexes { try checkNumberOfEntries() }
-        try checkChanges()
+        try run.part("the documents") { try checkDocuments() }
+        if !result.skippedIndexes { try run.part("the index entries") { try checkNumberOfEntries() } }
+        try run.part("the changes of documents") { try checkChanges() }
     }
 
     private var storage: any StorageReader { run.storage }
@@ -52,17 +52,28 @@ struct DocumentCheck {
     // MARK: Documents and their entries
 
     private mutating func checkDocuments() throws {
-        let total = try storage.count(.documents, .all)
+        let total: Int?
+        do {
+            total = try storage.count(.documents, .all)
+        } catch let error as StorageError where error.kind == .damaged {
+            // What comes before the damage can be checked.
+            total = nil
+        }
         var check = self
-        try storage.scan(.documents, .all, reverse: false) { key, bytes in
+        defer { self = check }
+        func damaged(_ key: [UInt8], _ error: StorageError) throws {
+            check.result.documents += 1
+            check.unreadable += 1
+            try check.note("the document \"\(DocumentKeys.path(of: key))\" can't be read: \(error.message)")
+        }
+        try storage.scan(.documents, .all, damaged: damaged) { key, bytes in
             try check.checkDocument(key, bytes)
             if check.result.documents % Self.documentsBetweenTellings == 0 {
                 try check.run.advance(to: WorkProgress(done: check.result.documents, total: total))
             }
             return true
         }
-        self = check
-        try run.advance(to: WorkProgress(done: result.documents, total: total))
+        try run.advance(to: WorkProgress(done: check.result.documents, total: total))
     }
 
     private mutating func checkDocument(_ key: [UInt8], _ bytes: [UInt8]) throws {
@@ -90,7 +101,15 @@ struct DocumentCheck {
         guard !result.skippedIndexes else { return }
         for entry in IndexEntries.all(of: document, catalog) {
             expectedEntries += 1
-            guard let row = try storage.get(.index, entry.key) else {
+            let found: [UInt8]?
+            do {
+                found = try storage.get(.index, entry.key)
+            } catch let error as StorageError where error.kind == .damaged {
+                missingEntries += 1
+                try note("an index entry of \"\(name)\" can't be read: \(error.message)")
+                continue
+            }
+            guard let row = found else {
                 missingEntries += 1
                 try note("the document \"\(name)\" lacks an index entry", repairable: true)
                 continue
@@ -105,6 +124,8 @@ struct DocumentCheck {
             return try ChangeLog.images(of: key, at: version, in: storage)?.after
         } catch is DecodingFailure {
             return nil
+        } catch let error as StorageError where error.kind == .damaged {
+            return nil
         }
     }
 
@@ -114,7 +135,7 @@ struct DocumentCheck {
         result.entries = try storage.count(.index, .all)
         // If some documents can't be read, it is unknown which entries are left over.
         let stray = result.entries - (expectedEntries - missingEntries)
-        guard stray > 0, unreadable == 0 else { return }
+        guard stray > 0, unreadable == 0, !run.isCutOff else { return }
         var check = self
         var left = stray
         try storage.scan(.index, .all, reverse: false) { key, row in

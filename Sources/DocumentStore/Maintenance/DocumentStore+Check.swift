@@ -17,6 +17,9 @@ package struct CheckResult: Hashable, Sendable {
     package var isOutboxRepairable = false
     /// Whether index entries weren't checked because indexes were being built.
     package var skippedIndexes = false
+    /// Whether parts weren't checked to their end, because the engine can't read them. Then nothing should be repaired:
+    /// what is removed to be recreated might not be.
+    package var isCutOff = false
 
     package init() {}
 
@@ -27,6 +30,7 @@ package struct CheckResult: Hashable, Sendable {
         events = common.events
         problems = common.problems
         isOutboxRepairable = common.isOutboxRepairable
+        isCutOff = common.isCutOff
         for case let found as DocumentCheckResult in common.kinds {
             documents = found.documents
             entries = found.entries

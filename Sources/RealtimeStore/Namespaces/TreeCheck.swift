@@ -19,13 +19,13 @@ final class TreeCheck {
 
     init(_ run: CheckRun) { self.run = run }
 
-    func check() throws -> TreeCheckResult {
+    func check() throws {
         let catalog: RealtimeCatalog
         do {
             catalog = try RealtimeCatalog.read(run.storage, generation: 0)
         } catch let error as DecodingFailure {
             try run.note("the namespaces of the Realtime Database can't be read: \(error.reason)")
-            return result
+            return
         }
         for (name, damage) in catalog.damaged.sorted(by: { $0.key < $1.key }) {
             try run.note("the database \"\(name)\" can't be read: \(damage.reason)")
@@ -33,10 +33,11 @@ final class TreeCheck {
         try checkTrees(catalog)
         for (name, record) in catalog.namespaces.sorted(by: { $0.key < $1.key }) {
             let rows = TreeRows(storage: run.storage, layout: record.layout)
-            try NamespaceCheck(name, rows, record.indexes, self).check()
+            try run.part("the database \"\(name)\"") {
+                try NamespaceCheck(name, rows, record.indexes, self).check()
+            }
         }
         try checkDisconnects()
-        return result
     }
 
     /// Checks that each registration can be read, and that exactly the sessions with registrations are listed, with their

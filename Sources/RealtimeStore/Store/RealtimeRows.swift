@@ -319,7 +319,11 @@ final class RealtimeRows: DataKind, @unchecked Sendable {
 
     var pause: Duration? { background.pause ?? (refusedIndexes.isEmpty ? nil : .seconds(1)) }
 
-    func check(_ run: CheckRun) throws -> (any Sendable)? { try TreeCheck(run).check() }
+    func check(_ run: CheckRun) throws -> (any Sendable)? {
+        let check = TreeCheck(run)
+        try run.part("the Realtime Databases") { try check.check() }
+        return check.result
+    }
 }
 
 /// How a caller is answered.

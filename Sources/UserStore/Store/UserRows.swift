@@ -158,5 +158,9 @@ final class UserRows: DataKind {
         return next == nil
     }
 
-    func check(_ run: CheckRun) throws -> (any Sendable)? { try UserCheck(run).check() }
+    func check(_ run: CheckRun) throws -> (any Sendable)? {
+        var count = 0
+        try run.part("the users") { count = try UserCheck(run).check() }
+        return count
+    }
 }

@@ -74,6 +74,13 @@ package struct EmbeddedStore: Sendable {
 
     /// The engine that keeps what is there; nil if there is nothing.
     func present() throws -> EmbeddedEngineKind? {
+        // Without its disk, the host would begin an empty store, and take commits.
+        if let link = EmbeddedEngineKind.allCases.map({ path($0) }).first(where: StoreFile.isBrokenLink) {
+            throw StorageError(
+                .unavailable,
+                "\(link) is a link to something that isn't there; mount the disk of the data, or remove the link to "
+                    + "start with an empty store")
+        }
         let kinds = EmbeddedEngineKind.allCases.filter { StoreFile.exists(path($0)) }
         guard kinds.count < 2 else {
             let names = kinds.map { path($0) }.joined(separator: " and ")

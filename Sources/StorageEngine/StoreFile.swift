@@ -5,6 +5,15 @@ import Foundation
 package enum StoreFile {
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// Whether a path is a symbolic link.
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
+    /// Whether a path is a symbolic link to something that isn't there, as on a disk that isn't mounted.
+    package static func isBrokenLink(_ path: String) -> Bool { isLink(path) && !exists(path) }
+
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

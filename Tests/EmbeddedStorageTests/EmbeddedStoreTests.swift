@@ -63,6 +63,27 @@ struct EmbeddedStoreTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 1)
     }
 
+    /// As while its disk isn't mounted: another store would take the commits.
+    @Test(arguments: EmbeddedEngineKind.allCases)
+    func noStoreIsBegunInPlaceOfOneThatALinkLeadsTo(kind: EmbeddedEngineKind) throws {
+        let path = store().path(kind)
+        try EmbeddedStore.open(kind, at: path).close()
+        let elsewhere = directory.file("elsewhere")
+        try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
+        try store().open().close()
+        try FileManager.default.moveItem(atPath: elsewhere, toPath: elsewhere + ".unmounted")
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        for engine in [nil, kind] {
+            let error = storageRefusal { _ = try store(engine).open() }
+            #expect(error?.message.contains("mount the disk") == true)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == names)
+        try FileManager.default.moveItem(atPath: elsewhere + ".unmounted", toPath: elsewhere)
+        try store().open().close()
+        #expect(try store().present() == kind)
+    }
+
     @Test func twoStoresAreRefused() throws {
         for kind in EmbeddedEngineKind.allCases { try EmbeddedStore.open(kind, at: store().path(kind)).close() }
         #expect(storageRefusal { _ = try store().open() }?.message.contains("both there") == true)

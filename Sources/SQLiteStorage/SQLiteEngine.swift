@@ -31,6 +31,8 @@ package final class SQLiteEngine: StorageEngine {
     ///   `journal_size_limit`.
     /// - Throws: `StorageError` if the file is damaged, was written by a newer version or can't be used.
     package init(file: String, longLog: Int = 128 << 20) throws {
+        // SQLite has the log beside the file that a link leads to.
+        let file = StoreFile.target(of: file)
         self.file = file
         self.longLog = longLog
         nextWait = longLog

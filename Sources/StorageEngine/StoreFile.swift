@@ -14,6 +14,13 @@ package enum StoreFile {
     /// Whether a path is a symbolic link to something that isn't there, as on a disk that isn't mounted.
     package static func isBrokenLink(_ path: String) -> Bool { isLink(path) && !exists(path) }
 
+    /// A path, or where it leads to if it is a symbolic link to something that is there.
+    package static func target(of path: String) -> String {
+        guard isLink(path), let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

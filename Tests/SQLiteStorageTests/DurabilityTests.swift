@@ -46,6 +46,27 @@ struct DurabilityTests {
         #expect(error?.message == "the log \(file)-wal of the store's file can't be read; check its permissions")
     }
 
+    /// A process that is killed while it checkpoints leaves a file that lacks pages which are in the log. SQLite has that
+    /// beside the file, and not beside a link.
+    @Test func theLogOfAFileThatALinkLeadsToIsFound() throws {
+        let directory = try TemporaryDirectory()
+        let (file, link) = (directory.file("there.db"), directory.file("documents.db"))
+        let engine = try SQLiteEngine(file: file)
+        try engine.write { writer in
+            for key in 0..<100 { try writer.put(.documents, [UInt8(key)], [UInt8](repeating: 1, count: 1_000)) }
+        }
+        let log = try #require(FileManager.default.contents(atPath: file + "-wal"))
+        try engine.close()
+        let whole = try #require(FileManager.default.contents(atPath: file))
+        try whole.dropLast(8192).write(to: URL(fileURLWithPath: file))
+        try log.write(to: URL(fileURLWithPath: file + "-wal"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        let opened = try SQLiteEngine(file: link)
+        let count = try opened.makeReadSession().read { try $0.count(.documents, .all) }
+        #expect(count == 100)
+        try opened.close()
+    }
+
     @Test func aSQLiteFileSyncsEachCommit() async throws {
         let directory = try TemporaryDirectory()
         let file = try SQLiteFile(directory.file("data.sqlite"), migrations: [])

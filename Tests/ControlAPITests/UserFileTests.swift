@@ -118,6 +118,12 @@ struct UserFileTests {
         #expect(entries.last?.fields == ["localId": "bob"])
     }
 
+    @Test(arguments: ["ada,a@example.com\nbob\n", "\"ada\",a@example.com\nbob\n"])
+    func aByteOrderMarkIsNotAPartOfTheFirstUID(text: String) throws {
+        let entries = try table("\u{FEFF}" + text, size: 2)
+        #expect(entries.map { Array($0.uid.utf8) } == [Array("ada".utf8), Array("bob".utf8)])
+    }
+
     @Test(arguments: [
         ("a,b@c.d,maybe", "line 1, column 3 (emailVerified)"), ("x\na,\"b", "line 2: a quote"),
         ("a,\"b\"c", "line 1: there is text"), ("a" + String(repeating: ",x", count: 53), "54 columns"),

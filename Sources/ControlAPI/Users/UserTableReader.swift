@@ -13,6 +13,7 @@ package struct UserTableReader {
     }
 
     static let maxRowBytes = 1 << 20
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private var state = State.plain
     private var field: [UInt8] = []
@@ -60,7 +61,10 @@ package struct UserTableReader {
         case (_, UInt8(ascii: "\n")): try endRow()
         case (_, UInt8(ascii: "\r")): break
         case (.quote, _): throw .invalidArgument("line \(line): there is text between a closing quote and the comma")
-        case (.plain, _): field.append(byte)
+        case (.plain, _):
+            field.append(byte)
+            // Spreadsheets begin a table with it. It isn't a part of the first uid.
+            if line == 1, rowBytes == Self.byteOrderMark.count, field == Self.byteOrderMark { field = [] }
         }
         if byte == UInt8(ascii: "\n") { line += 1 }
         if rowBytes == 0 { rowLine = line }

@@ -74,6 +74,26 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
+    @Test(arguments: [
+        (#"{"__x__":{"nullValue":null}}"#, "__x__"),
+        (#"{"l":{"bytesValue":"\#(String(repeating: "A", count: 1_500_000))"}}"#, "the limit"),
+    ])
+    func aDocumentThatIsNotPossibleIsNamedWithItsLine(fields: String, message: String) async throws {
+        let store = try store()
+        let header = "{\"format\":\"functions-host documents\",\"version\":1,\"project\":\"p\","
+        let text =
+            header + "\"readTime\":\"2026-01-01T00:00:00Z\"}\n{\"path\":\"a/b\",\"fields\":{}}\n"
+            + "{\"path\":\"a/c\",\"fields\":\(fields)}\n"
+        let error = await #expect(throws: DocumentError.self) {
+            _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
+                .importDocuments(clearing: false), input: Pieces(pieces: [Array(text.utf8)])
+            ) { _ in }
+        }
+        #expect(error?.message.hasPrefix("line 3, a/c: ") == true)
+        #expect(error?.message.contains(message) == true)
+        await store.shutdown()
+    }
+
     /// Its writes fail once a test wants it, as on a full disk.
     private final class FillingEngine: StorageEngine {
         private let inner = MemoryEngine()

@@ -46,8 +46,8 @@ struct DurabilityTests {
         #expect(error?.message == "the log \(file)-wal of the store's file can't be read; check its permissions")
     }
 
-    /// A process that is killed while it checkpoints leaves a file that lacks pages which are in the log. SQLite has that
-    /// beside the file, and not beside a link.
+    /// A process that is killed while it checkpoints leaves a file that lacks pages which are in the log. SQLite has
+    /// that beside the file, and not beside a link.
     @Test func theLogOfAFileThatALinkLeadsToIsFound() throws {
         let directory = try TemporaryDirectory()
         let (file, link) = (directory.file("there.db"), directory.file("documents.db"))

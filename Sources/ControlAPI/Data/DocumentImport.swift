@@ -67,7 +67,11 @@ struct DocumentImport {
 
     private mutating func add(_ line: [UInt8]) async throws {
         switch try reader.read(line) {
-        case .document(let item): try await target.add(item.path, item.fields)
+        case .document(let item):
+            do throws(DocumentError) { try StoreImport.check(item.path, item.fields) } catch {
+                throw DocumentError(error.code, "line \(reader.line), \(item.path): \(error.message)")
+            }
+            try await target.add(item.path, item.fields)
         case .user(let user): try await users.add(user, line: reader.line)
         case nil: break
         }

@@ -15,14 +15,19 @@ package struct StoreImport {
 
     package init(_ store: DocumentStore) { self.store = store }
 
-    /// Adds a document, and commits once enough have been added.
+    /// Checks what a document may be. The commit checks its index entries, because it knows the exemptions of fields.
     ///
-    /// - Throws: `DocumentError` if a document exceeds a limit, or the store can't commit. Documents imported before
-    ///   that stay.
-    package mutating func add(_ path: DocumentPath, _ fields: [String: Value]) async throws(DocumentError) {
-        // The commit checks the index entries, because it knows the exemptions of fields.
+    /// - Throws: `invalidArgument` if it exceeds a limit, or a field's name isn't possible.
+    package static func check(_ path: DocumentPath, _ fields: [String: Value]) throws(DocumentError) {
         try DocumentLimits.checkContent(fields, of: path)
         try fields.checkNames()
+    }
+
+    /// Adds a document, and commits once enough have been added.
+    ///
+    /// - Parameter fields: have passed ``check(_:_:)``.
+    /// - Throws: `DocumentError` if the store can't commit those that were added. Documents imported before that stay.
+    package mutating func add(_ path: DocumentPath, _ fields: [String: Value]) async throws(DocumentError) {
         let size = DocumentLimits.size(of: path) + DocumentLimits.size(of: fields)
         if batch.count >= Self.maxWrites || batchBytes + size > Self.maxBytes { try await commit() }
         batch.append(Write(path: path, operation: .set(fields)))

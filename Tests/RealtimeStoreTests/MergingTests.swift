@@ -82,6 +82,12 @@ import Testing
         try await fixture.set("a", "null")
         #expect(try await merge(text, at: "a", fixture, limits: limits, firesEvents: false) == 40)
         #expect(try await fixture.takeChanges(of: "f").isEmpty)
+        // As priorities of objects do, which exist only after their leaves.
+        fixture.route(to: [try RealtimeTrigger("f", .written, "a/{key}")])
+        let objects = (0..<40).map { #""k\#($0)":{"n":\#($0),".priority":\#($0)}"# }
+        #expect(try await merge("{\(objects.joined(separator: ","))}", at: "a", fixture, limits: limits) == 80)
+        #expect(try await fixture.takeChanges(of: "f").count == 80)
+        #expect(try fixture.problems() == [])
         // One value that is too large for an event can't be divided.
         let failure = await #expect(throws: RealtimeFailure.self) {
             _ = try await merge(

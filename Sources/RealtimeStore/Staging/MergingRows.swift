@@ -19,12 +19,13 @@ package struct MergingRows: RealtimeTextReceiver {
 
         var count: Int { leaves.count + priorities.count }
 
-        /// The same in two commits.
+        /// The same in two commits: priorities come last.
         var halves: (Batch, Batch) {
-            let half = leaves.count / 2
+            let half = count / 2
+            let more = max(half - leaves.count, 0)
             return (
-                Batch(leaves: Array(leaves.prefix(half))),
-                Batch(leaves: Array(leaves.dropFirst(half)), priorities: priorities)
+                Batch(leaves: Array(leaves.prefix(half)), priorities: Array(priorities.prefix(more))),
+                Batch(leaves: Array(leaves.dropFirst(half)), priorities: Array(priorities.dropFirst(more)))
             )
         }
     }
@@ -108,8 +109,8 @@ package struct MergingRows: RealtimeTextReceiver {
         switch result {
         case .success: written += batch.count
         case .failure(let failure):
-            guard failure.code == .triggerLimit, batch.leaves.count > 1 else { throw failure }
-            // Fewer leaves invoke fewer functions.
+            guard failure.code == .triggerLimit, batch.count > 1 else { throw failure }
+            // Fewer writes invoke fewer functions.
             let (first, second) = batch.halves
             for half in [first, second] {
                 try begin(half)

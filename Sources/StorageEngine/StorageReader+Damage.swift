@@ -7,9 +7,32 @@ extension StorageReader {
         _ table: StorageTable, _ range: KeyRange, damaged: ([UInt8], StorageError) throws -> Void,
         _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
+        try scanReadable(table, range, damaged: damaged, gap: { _, _, error in throw error }, body)
+    }
+
+    /// The same, and goes on behind keys that are damaged, such as those of a whole block.
+    ///
+    /// What follows them is found from the end of the range, which costs as much as a visit of all of it. If keys are
+    /// damaged in several places, all from the first to the last of them is one gap.
+    ///
+    /// - Parameter gap: called with the last key before the damaged ones, and with the first one behind them, with
+    ///   which the visit goes on; each is nil if no key is known.
+    /// - Throws: what the closures throw, or `StorageError`.
+    package func scanReadable(
+        _ table: StorageTable, _ range: KeyRange, damaged: ([UInt8], StorageError) throws -> Void,
+        gap: (_ last: [UInt8]?, _ next: [UInt8]?, StorageError) throws -> Void,
+        _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws {
+        var start = range.lower
         var last: [UInt8]?
+        /// Where the last attempt began, and how it ended.
+        var attempt: (lower: [UInt8], error: StorageError)?
         while true {
-            let rest = KeyRange(lower: last.map { $0 + [0] } ?? range.lower, upper: range.upper)
+            let rest = KeyRange(lower: last.map { $0 + [0] } ?? start, upper: range.upper)
+            if let attempt, !attempt.lower.lexicographicallyPrecedes(rest.lower) {
+                // Keys that damage has put out of their order would be visited again and again.
+                return try gap(last, nil, attempt.error)
+            }
             var isInBody = false
             do {
                 return try scan(table, rest, reverse: false) { key, value in
@@ -20,13 +43,22 @@ extension StorageReader {
                     return goesOn
                 }
             } catch let error as StorageError where error.kind == .damaged && !isInBody {
+                attempt = (rest.lower, error)
                 let passed = last
-                let left = KeyRange(lower: passed.map { $0 + [0] } ?? range.lower, upper: range.upper)
-                try scanKeys(table, left, reverse: false) { key in
-                    last = key
-                    return false
+                let left = KeyRange(lower: passed.map { $0 + [0] } ?? start, upper: range.upper)
+                do {
+                    try scanKeys(table, left, reverse: false) { key in
+                        last = key
+                        return false
+                    }
+                } catch let error as StorageError where error.kind == .damaged {
+                    let next = lowestKeyFromEnd(table, left)
+                    try gap(passed, next, error)
+                    guard let found = next else { return }
+                    (start, last) = (found, nil)
+                    continue
                 }
-                guard let key = last, key != passed else { throw error }
+                guard let key = last, key != passed else { return try gap(passed, nil, error) }
                 let value: [UInt8]?
                 do {
                     value = try get(table, key)
@@ -37,5 +69,16 @@ extension StorageReader {
                 if let value, try !body(key, value) { return }
             }
         }
+    }
+
+    /// The lowest key to which a visit from the end of a range comes.
+    private func lowestKeyFromEnd(_ table: StorageTable, _ range: KeyRange) -> [UInt8]? {
+        var lowest: [UInt8]?
+        // It ends with the damage.
+        try? scanKeys(table, range, reverse: true) { key in
+            lowest = key
+            return true
+        }
+        return lowest
     }
 }

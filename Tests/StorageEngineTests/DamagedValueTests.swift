@@ -71,4 +71,51 @@ struct DamagedValueTests {
             #expect(visited == [1, 3])
         }
     }
+
+    /// A damaged page may have its keys in any order.
+    private struct Disordered: ForwardingReader {
+        let inner: any StorageReader
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            for key in [3, 2] as [UInt8] { guard try body([key], [key]) else { return } }
+            throw StorageError(.damaged, "the page can't be read")
+        }
+    }
+
+    @Test func keysWithoutOrderEndTheVisit() throws {
+        try engine().makeReadSession().read { storage in
+            var (visits, gaps) = (0, 0)
+            try Disordered(inner: storage).scanReadable(
+                .documents, .all, damaged: { _, _ in }, gap: { _, _, _ in gaps += 1 }
+            ) { _, _ in
+                visits += 1
+                return visits < 100
+            }
+            #expect(visits < 100)
+            #expect(gaps == 1)
+        }
+    }
+
+    @Test(arguments: [[3], [1], [5], [2, 4], [1, 2, 3, 4, 5]] as [Set<UInt8>])
+    func whatFollowsDamagedKeysIsVisited(keys: Set<UInt8>) throws {
+        try engine().makeReadSession().read { storage in
+            var visited: [UInt8] = []
+            var gaps: [[UInt8?]] = []
+            let reader = Damaged(storage, values: [], keys: keys)
+            try reader.scanReadable(
+                .documents, .all, damaged: { _, _ in },
+                gap: { last, next, _ in gaps.append([last?.first, next?.first]) }
+            ) { key, _ in
+                visited.append(key[0])
+                return true
+            }
+            let (first, end) = (try #require(keys.min()), try #require(keys.max()))
+            let all: ClosedRange<UInt8> = 1...5
+            #expect(visited == all.filter { $0 < first || $0 > end })
+            let gap: [UInt8?] = [first == 1 ? nil : first - 1, end == 5 ? nil : end + 1]
+            #expect(gaps == [gap])
+        }
+    }
 }

@@ -9,7 +9,8 @@ extension DocumentStore {
     /// - Parameters:
     ///   - collections: the collections to visit, with everything below their documents; empty for all.
     ///   - begin: called first, with the time.
-    ///   - damaged: called with a sentence about each document that can't be read. It is left out.
+    ///   - damaged: called with a sentence about each document that can't be read, or about those of which not even the
+    ///     names can. They are left out.
     ///   - end: called last, with the state that the documents are from: for other kinds of data.
     /// - Throws: `DocumentError` if the store can't be read, or what the closures throw.
     package func export(
@@ -24,7 +25,14 @@ extension DocumentStore {
                 func skip(_ key: [UInt8], _ reason: String) throws {
                     try damaged("the document \"\(DocumentKeys.path(of: key))\" can't be read: \(reason)")
                 }
-                try storage.scan(.documents, range, damaged: { try skip($0, $1.message) }) { key, bytes in
+                func skipGap(_ last: [UInt8]?, _ next: [UInt8]?, _ error: StorageError) throws {
+                    let start = last.map { " after \"\(DocumentKeys.path(of: $0))\"" } ?? ""
+                    let end = next.map { " before \"\(DocumentKeys.path(of: $0))\"" } ?? ""
+                    try damaged("the documents\(start)\(end) can't be read: \(error.message)")
+                }
+                try storage.scanReadable(
+                    .documents, range, damaged: { try skip($0, $1.message) }, gap: skipGap
+                ) { key, bytes in
                     let found: Document
                     do {
                         found = try StoredDocument.decode(bytes, path: try DocumentPath(DocumentKeys.path(of: key)))

@@ -174,7 +174,15 @@ package struct UserSnapshot: UserReader {
         _ range: KeyRange, damaged: (_ uid: String, _ reason: String) throws -> Void,
         _ body: (UserRecord) throws -> Bool
     ) throws {
-        try storage.scan(.users, range, damaged: { try damaged(UserKeys.text(in: $0), $1.message) }) { key, value in
+        func skipGap(_ last: [UInt8]?, _ next: [UInt8]?, _ error: StorageError) throws {
+            // Whose uids can't be read, either.
+            let start = last.map { UserKeys.text(in: $0) } ?? ""
+            let end = next.map { UserKeys.text(in: $0) } ?? ""
+            try damaged("\(start) … \(end)", error.message)
+        }
+        try storage.scanReadable(
+            .users, range, damaged: { try damaged(UserKeys.text(in: $0), $1.message) }, gap: skipGap
+        ) { key, value in
             let user: UserRecord
             do throws(DecodingFailure) {
                 user = try UserRecord(uid: UserKeys.text(in: key), stored: value)

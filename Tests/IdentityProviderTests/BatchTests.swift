@@ -85,6 +85,19 @@ import Testing
         }
     }
 
+    /// As Firebase exports it. Without its secret the app can't be asked, and to leave it out would weaken the sign-in.
+    @Test func anAuthenticatorAppWithoutItsSecretIsRefusedWithTheReason() async throws {
+        try await SignInHost.serving { host in
+            let factor = #"{"mfaEnrollmentId":"f","displayName":"app","totpInfo":{}}"#
+            let answer = try await host.admin(
+                "batchCreate", #"{"users":[{"localId":"ada","mfaInfo":[\#(factor)]},{"localId":"bob"}]}"#)
+            let errors = try answer.body["error"]?.elements() ?? []
+            #expect(errors.count == 1)
+            #expect(try errors.first?["message"]?.string().contains("Firebase doesn't export") == true)
+            #expect(try await host.users.read { try $0.userCount() } == 1)
+        }
+    }
+
     @Test func allUsersAreDeletedBesideOneWhoCannotBeRead() async throws {
         let log = LogLines()
         try await SignInHost.serving(logger: log.logger) { host in

@@ -311,8 +311,12 @@ extension SecondFactor {
         var factors: [SecondFactor] = []
         for fields in given {
             let kind: SecondFactor.Kind
-            if let secret = fields.message("totpInfo")?["sharedSecretKey"] {
-                // Exports have it, so that apps keep working.
+            if let app = fields.message("totpInfo") {
+                // Our exports have it, so that apps keep working. Without the factor, a password alone would do.
+                let secret = try require(
+                    app["sharedSecretKey"],
+                    "INVALID_ARGUMENT : totpInfo has no sharedSecretKey, which Firebase doesn't export: remove the "
+                        + "authenticator app from mfaInfo; the user signs in without it until one is enrolled again.")
                 kind = .authenticator(
                     secret: try require(
                         Authenticator.secret(in: secret),

@@ -124,6 +124,14 @@ struct UserFileTests {
         #expect(entries.map { Array($0.uid.utf8) } == [Array("ada".utf8), Array("bob".utf8)])
     }
 
+    @Test func blanksAroundANameAreKeptBetweenQuotes() throws {
+        let name = " Ada\u{A0}"
+        #expect(UserFile.quoted(name) == "\" Ada\u{A0}\"")
+        let entries = try table("ada,,,,,\(UserFile.quoted(name))\n bob ,,,,, Bob \n", size: 3)
+        #expect(entries.map { $0.fields["displayName"]?.stringValue } == [name, "Bob"])
+        #expect(entries.map(\.uid) == ["ada", "bob"])
+    }
+
     @Test(arguments: [
         ("a,b@c.d,maybe", "line 1, column 3 (emailVerified)"), ("x\na,\"b", "line 2: a quote"),
         ("a,\"b\"c", "line 1: there is text"), ("a" + String(repeating: ",x", count: 53), "54 columns"),

@@ -123,7 +123,9 @@ package struct UserFile {
     }
 
     static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
+        // Blanks around a field without quotes aren't a part of it.
+        let hasBlanks = text.first?.isWhitespace == true || text.last?.isWhitespace == true
+        guard hasBlanks || text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
         // Not by characters: with a mark beside it, a quote is a part of another one.
         return "\""
             + text.utf8.split(separator: 0x22, omittingEmptySubsequences: false).map { String(Substring($0)) }

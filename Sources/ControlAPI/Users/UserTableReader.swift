@@ -17,6 +17,8 @@ package struct UserTableReader {
 
     private var state = State.plain
     private var field: [UInt8] = []
+    /// Whether the field has quotes, between which blanks belong to it.
+    private var isQuoted = false
     private var row: [String] = []
     private var rowBytes = 0
     private var line = 1
@@ -56,7 +58,9 @@ package struct UserTableReader {
             field.append(byte)
             state = .quoted
         case (.quoted, _): field.append(byte)
-        case (.plain, UInt8(ascii: "\"")) where field.isEmpty: state = .quoted
+        case (.plain, UInt8(ascii: "\"")) where field.isEmpty:
+            state = .quoted
+            isQuoted = true
         case (_, UInt8(ascii: ",")): endField()
         case (_, UInt8(ascii: "\n")): try endRow()
         case (_, UInt8(ascii: "\r")): break
@@ -71,8 +75,10 @@ package struct UserTableReader {
     }
 
     private mutating func endField() {
-        row.append(String(decoding: field, as: UTF8.self).trimmed)
+        let text = String(decoding: field, as: UTF8.self)
+        row.append(isQuoted ? text : text.trimmed)
         field = []
+        isQuoted = false
         state = .plain
     }
 

@@ -12,6 +12,8 @@ package protocol AccessPolicy: Sendable {
 package enum Access: Hashable, Sendable {
     case get(DocumentPath, Document?)
     case list(Query)
+    /// A changed document in the result of a query whose decision depended on it, see ``AccessView/dependsOnResult``.
+    case listed(Document, by: Query)
     /// `over` is the document that exists although the write requires that none does. The commit is refused then, and
     /// the policy decides whether the client learns why.
     case create(Document, over: Document? = nil)
@@ -52,6 +54,15 @@ package final class AccessView {
     /// A document as it is before the operation.
     package func document(_ path: DocumentPath) throws(DocumentError) -> Document? {
         readBefore.insert(path)
+        return try before(path)
+    }
+
+    /// Whether documents were looked at that a query names: what was decided holds only as long as they stay as they are.
+    package private(set) var dependsOnResult = false
+
+    /// A document that a query names. It doesn't count among those that are read for the operation.
+    package func named(_ path: DocumentPath) throws(DocumentError) -> Document? {
+        dependsOnResult = true
         return try before(path)
     }
 

@@ -23,7 +23,7 @@ import Testing
             switch access {
             case .create(let document, _), .update(_, let document): path = document.path
             case .delete(let deleted, _), .get(let deleted, _): path = deleted
-            case .list: return
+            case .list, .listed: return
             }
             counts.withLock { $0[path, default: 0] += 1 }
             let first = try DocumentPath("c/d0")

@@ -15,7 +15,7 @@ import Testing
             switch access {
             case .create(let document, _), .update(_, let document): path = document.path
             case .delete(let deleted, _), .get(let deleted, _): path = deleted
-            case .list: return
+            case .list, .listed: return
             }
             guard path.id != "denied" else { throw DocumentError(.permissionDenied, "no") }
         }

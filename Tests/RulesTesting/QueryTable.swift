@@ -14,6 +14,7 @@ package enum QueryTable {
         package var officialAnswer: Bool?
     }
 
+    /// There is one document, `zz/yy`, of which `a` is 1.
     package static let rows: [Row] = [
         Row(
             match: "/c/{id}", condition: #"true"#, parent: "",
@@ -567,5 +568,35 @@ package enum QueryTable {
             query:
                 #"{"from":[{"collectionId":"c","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/c/x"}}}}"#,
             isAllowed: true, officialAnswer: false),
+        Row(
+            match: "/zz/{id}", condition: #"resource.data.a == 1"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}}}}"#,
+            isAllowed: true),
+        Row(
+            match: "/zz/{id}", condition: #"resource.data.a == 2"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}}}}"#,
+            isAllowed: false),
+        Row(
+            match: "/zz/{id}", condition: #"resource.data.keys().hasOnly(['a']) && resource.data.size() == 1"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"IN","value":{"arrayValue":{"values":[{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}]}}}}}"#,
+            isAllowed: true),
+        Row(
+            match: "/zz/{id}", condition: #"resource.data.a == 1"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"IN","value":{"arrayValue":{"values":[{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"},{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/no"}]}}}}}"#,
+            isAllowed: false),
+        Row(
+            match: "/zz/{id}", condition: #"id == 'no' || resource.data.a == 1"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"IN","value":{"arrayValue":{"values":[{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"},{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/no"}]}}}}}"#,
+            isAllowed: true),
+        Row(
+            match: "/{path=**}/zz/{id}", condition: #"resource.data.a == 1"#, parent: "",
+            query:
+                #"{"from":[{"collectionId":"zz","allDescendants":true}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}}}}"#,
+            isAllowed: true),
     ]
 }

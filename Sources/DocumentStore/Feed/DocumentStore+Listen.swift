@@ -7,7 +7,8 @@ extension DocumentStore {
 
     /// Follows documents or a query's result.
     ///
-    /// The policy is checked before anything is delivered, and for documents again at each change.
+    /// The policy is checked before anything is delivered. It is checked again at each change for documents, and for the
+    /// result of a query if it has looked at documents that the query names.
     ///
     /// - Parameters:
     ///   - position: the position that an earlier listener on the same target reached. If the log still reaches back to it,

@@ -8,6 +8,8 @@ import DocumentModel
 final class ListenerCore: @unchecked Sendable {
     let mailbox: ListenerMailbox
     let policy: (any AccessPolicy)?
+    /// Whether the policy is asked again about documents of a query's result that change.
+    let dependsOnResult: Bool
     /// Whose refills count together.
     let refiller: Refiller
     var target: ListenerTarget
@@ -39,7 +41,9 @@ final class ListenerCore: @unchecked Sendable {
         self.target = target
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
-        if let policy { try target.check(policy, parts.accessView(view), in: view, parts.listenerMeter(context)) }
+        let access = parts.accessView(view)
+        if let policy { try target.check(policy, access, in: view, parts.listenerMeter(context)) }
+        dependsOnResult = access.dependsOnResult
         let first: ListenEvent
         do {
             first = try Self.first(&self.target, from: position, at: time, within: budget, context, parts, view)

@@ -78,7 +78,7 @@ final class ListenerThread: @unchecked Sendable {
                 // Listeners that need a read come last, so that the others don't wait for it.
                 if isShort(core, after: own) {
                     short.append((core, own))
-                } else if case .query = core.target, !isLater {
+                } else if case .query = core.target, !isLater, !core.dependsOnResult {
                     // What changes is the same for all listeners on a query without a limit.
                     let events = shared ?? self.events(core, own, at: last, for: listeners)
                     shared = events
@@ -170,23 +170,8 @@ final class ListenerThread: @unchecked Sendable {
         }
         try hub.noteWindow(of: core)
         guard !effect.isEmpty else { return nil }
-        switch core.target {
-        case .query: break
-        case .documents:
-            guard let policy = core.policy else { break }
-            let left = deliveryTimes.left(
-                of: parts.configuration.maxDeliveryTime, for: core.refiller, at: parts.elapsed())
-            let limits = QueryLimits(entries: .max, documents: .max, time: left)
-            let meter = QueryMeter(limits, elapsed: parts.elapsed) { _, _ in self.deliveryExceeded }
-            try read(at: version) { view in
-                let access = parts.accessView(view)
-                for change in effect {
-                    let document: Document? = if case .removed = change { nil } else { change.document }
-                    try policy.check(.get(change.document.path, document), in: access)
-                    try meter.noteDecision()
-                }
-            }
-        case .window(let window):
+        try decideAgain(core, effect, at: version)
+        if case .window(let window) = core.target {
             guard window.bytes / 2 <= parts.configuration.maxReadBytes else {
                 throw DocumentError(
                     .resourceExhausted,
@@ -194,6 +179,35 @@ final class ListenerThread: @unchecked Sendable {
             }
         }
         return .changes(effect, at: Timestamp(microseconds: version))
+    }
+
+    /// Asks the policy about changes: always of documents, and of a query's result if it has looked at that before.
+    private func decideAgain(_ core: ListenerCore, _ effect: [ListenChange], at version: Int64) throws {
+        guard let policy = core.policy else { return }
+        let query: Query? =
+            switch core.target {
+            case .documents: nil
+            case .query(let query): query.query
+            case .window(let window): window.query.query
+            }
+        guard query == nil || core.dependsOnResult else { return }
+        let left = deliveryTimes.left(of: parts.configuration.maxDeliveryTime, for: core.refiller, at: parts.elapsed())
+        let limits = QueryLimits(entries: .max, documents: .max, time: left)
+        let meter = QueryMeter(limits, elapsed: parts.elapsed) { _, _ in self.deliveryExceeded }
+        try read(at: version) { view in
+            let access = parts.accessView(view)
+            for change in effect {
+                let document: Document? = if case .removed = change { nil } else { change.document }
+                if let query {
+                    // What leaves the result shows nothing new. A projection has only some of the fields.
+                    guard let document, let whole = try view.document(document.path) else { continue }
+                    try policy.check(.listed(whole, by: query), in: access)
+                } else {
+                    try policy.check(.get(change.document.path, document), in: access)
+                }
+                try meter.noteDecision()
+            }
+        }
     }
 
     private func add(_ core: ListenerCore) {

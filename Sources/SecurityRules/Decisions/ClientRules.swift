@@ -134,7 +134,8 @@ private final class RulesPolicy: AccessPolicy {
                     let document = try view.documentAfter(path)
                     try Self.checkCount(view)
                     return document
-                })
+                },
+                named: { try view.named($0) })
             let decision = try ruleset.decide(request, documents, maxCost: view.costLeft)
             try view.spend(decision.cost)
             rules.count(decision, of: generation)

@@ -30,6 +30,10 @@ struct Evaluator {
     /// The values of all expressions, if they are asked for.
     var trace: [(instruction: Int, value: RuleValue)]?
 
+    /// The document before. Of a query the one that is decided on, nil while it is decided on all that it could return.
+    private var subject: Document? {
+        didSet { resourceValue = nil }
+    }
     /// The document before and after, as rules see it, once it was asked for.
     private var resourceValue: RuleValue?
     private var writtenValue: RuleValue?
@@ -48,8 +52,17 @@ struct Evaluator {
         work = maxWork
         self.program = program
         self.request = request
+        subject = request.resource
         reads = RulesReads(documents)
         stack.reserveCapacity(16)
+    }
+
+    /// Decides on a document that a query names instead of on what the query says of it.
+    mutating func look(at document: Document) {
+        facts = nil
+        subject = document
+        // Reading a large one took long.
+        work = max(work - document.weight / 16, 0)
     }
 
     /// The value of a condition.
@@ -194,8 +207,8 @@ struct Evaluator {
 
     private mutating func resource() -> RuleValue {
         if facts != nil { return .unknown(.resource) }
-        guard let document = request.resource else { return .null }
-        let value = resourceValue ?? RulesRequest.resource(document, in: request.database)
+        guard let subject else { return .null }
+        let value = resourceValue ?? RulesRequest.resource(subject, in: request.database)
         resourceValue = value
         return value
     }

@@ -10,7 +10,8 @@ package struct RulesRequest: Sendable {
     /// `request.auth`: null without a user.
     package var auth: RuleValue
     package var time: Timestamp
-    /// The document before; nil if there is none, and for queries.
+    /// The document before; nil if there is none. For a list the one that is decided on, nil for all that the query could
+    /// return.
     package var resource: Document?
     /// The document as a write would leave it.
     package var written: Document?
@@ -37,14 +38,18 @@ package struct RulesRequest: Sendable {
                 method, database: database, path: path.map(String.init), auth: auth, time: time, resource: old,
                 written: new)
         }
+        func list(_ query: Query, _ document: Document? = nil) -> Self {
+            var request = make(.list, (query.parent?.segments ?? []) + [Substring(query.collectionID)], document)
+            request.query = query
+            return request
+        }
         switch access {
         case .get(let path, let document): self = make(.get, path.segments, document)
         case .create(let document, let old): self = make(.create, document.path.segments, old, document)
         case .update(let old, let new): self = make(.update, new.path.segments, old, new)
         case .delete(let path, let document): self = make(.delete, path.segments, document)
-        case .list(let query):
-            self = make(.list, (query.parent?.segments ?? []) + [Substring(query.collectionID)])
-            self.query = query
+        case .list(let query): self = list(query)
+        case .listed(let document, let query): self = list(query, document)
         }
     }
 
@@ -83,11 +88,16 @@ package struct RulesDocuments {
     /// A document before and after the request's writes; nil if it doesn't exist.
     let before: (DocumentPath) throws -> Document?
     let after: (DocumentPath) throws -> Document?
+    /// A document that a query names.
+    let named: (DocumentPath) throws -> Document?
 
+    /// - Parameter named: reads a document that a query names; nil for `before`.
     package init(
-        before: @escaping (DocumentPath) throws -> Document?, after: @escaping (DocumentPath) throws -> Document?
+        before: @escaping (DocumentPath) throws -> Document?, after: @escaping (DocumentPath) throws -> Document?,
+        named: ((DocumentPath) throws -> Document?)? = nil
     ) {
         self.before = before
         self.after = after
+        self.named = named ?? before
     }
 }

@@ -3,7 +3,9 @@ import DocumentModel
 extension Ruleset {
     /// Decides whether a request is allowed: if the condition of one `allow` holds for it.
     ///
-    /// A list is allowed only if that is so for every document that the query could return, whichever there are.
+    /// A list is allowed only if that is so for every document that the query could return, whichever there are. Where the
+    /// query names a document, that is the only one: what the query doesn't say of it is looked up, as the official
+    /// emulator does.
     ///
     /// - Parameters:
     ///   - documents: what `get`, `exists` and the like read.
@@ -15,13 +17,20 @@ extension Ruleset {
     ) throws -> RulesDecision {
         var evaluator = Evaluator(program, request, documents, maxWork: min(maxCost ?? .max, RulesLimits.work))
         if isTraced { evaluator.trace = [] }
-        guard let query = request.query else {
+        guard let query = request.query, request.resource == nil else {
             return try decide(&evaluator, Self.path(of: request))
         }
         var last: RulesDecision?
         for facts in QueryFacts.all(of: query) {
             evaluator.facts = facts
-            let decision = try decide(&evaluator, Self.path(of: query, facts, request))
+            let path = Self.path(of: query, facts, request)
+            var decision = try decide(&evaluator, path)
+            if !decision.isAllowed, evaluator.work > 0, let name = facts.name,
+                let document = try documents.named(name.path)
+            {
+                evaluator.look(at: document)
+                decision = try decide(&evaluator, path)
+            }
             guard decision.isAllowed else { return decision }
             last = decision
         }
@@ -45,7 +54,11 @@ extension Ruleset {
         parts.append(.known("databases"))
         parts.append(.known(request.database))
         parts.append(.known("documents"))
-        for segment in request.path { parts.append(.known(segment)) }
+        if request.query != nil, let document = request.resource {
+            for segment in document.path.segments { parts.append(.known(String(segment))) }
+        } else {
+            for segment in request.path { parts.append(.known(segment)) }
+        }
         return parts
     }
 

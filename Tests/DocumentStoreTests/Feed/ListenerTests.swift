@@ -139,6 +139,47 @@ struct ListenerTests {
         }
     }
 
+    /// Allows a query of `a/b` as long as that isn't secret.
+    private struct NamedSecrets: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            let document: Document? =
+                switch access {
+                case .list: try view.named(DocumentPath("a/b"))
+                case .listed(let document, _): document
+                default: nil
+                }
+            guard let document, document.fields["secret"] == nil else {
+                throw DocumentError(.permissionDenied, "secret")
+            }
+        }
+    }
+
+    /// Each of the listeners is decided by itself, on the whole document, also where all receive the same.
+    @Test(arguments: [nil, 2] as [Int?])
+    func thePolicyIsAskedAgainAboutDocumentsThatAQueryNames(limit: Int?) async throws {
+        try await withStore { test in
+            var query = Query(collectionID: "a")
+            query.projection = [try FieldPath("n")]
+            query.limit = limit
+            try await test.set("a/b", ["n": .integer(1)])
+            let client = try test.store.listen(
+                to: .query(query), in: OperationContext(owner: 1, policy: NamedSecrets()))
+            let admin = try test.store.listen(to: .query(query))
+            for listener in [client, admin] { _ = try await listener.next() }
+            try await test.set("a/b", ["n": .integer(2)])
+            for listener in [client, admin] {
+                guard case .changes(let changes, _)? = try await listener.next() else {
+                    throw DocumentError(.unknown, "")
+                }
+                #expect(changes.map(\.document.fields) == [["n": .integer(2)]])
+            }
+            try await test.set("a/b", ["n": .integer(3), "secret": .boolean(true)])
+            #expect(await refusal { _ = try await client.next() }?.code == .permissionDenied)
+            guard case .changes(let changes, _)? = try await admin.next() else { throw DocumentError(.unknown, "") }
+            #expect(changes.map(\.document.fields) == [["n": .integer(3)]])
+        }
+    }
+
     @Test(arguments: [nil, 2] as [Int?]) func aListenerStartsOverIfTheLogIsDamaged(limit: Int?) async throws {
         try await withStore { test in
             var query = Query(collectionID: "c")

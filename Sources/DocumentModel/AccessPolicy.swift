@@ -33,27 +33,33 @@ package final class AccessView {
     private let maxCost: Int?
     private let before: (DocumentPath) throws(DocumentError) -> Document?
     private let after: (DocumentPath) throws(DocumentError) -> Document?
-    private var readBefore: Set<DocumentPath> = []
-    private var readAfter: Set<DocumentPath> = []
+    private let written: (DocumentPath) -> Bool
+    private var read: Set<DocumentPath> = []
 
+    /// - Parameter isWritten: whether the operation writes a document.
     package init(
-        time: Timestamp, maxCost: Int? = nil,
+        time: Timestamp, maxCost: Int? = nil, isWritten: @escaping (DocumentPath) -> Bool = { _ in false },
         document: @escaping (DocumentPath) throws(DocumentError) -> Document?,
         documentAfter: @escaping (DocumentPath) throws(DocumentError) -> Document?
     ) {
         self.time = time
         costLeft = maxCost
         self.maxCost = maxCost
+        written = isWritten
         before = document
         after = documentAfter
     }
 
-    /// How many documents were read for the operation; before it and after it are two.
-    package var documentCount: Int { readBefore.count + readAfter.count }
+    /// How many documents were read for the operation besides those that it writes; before it and after it are one.
+    package var documentCount: Int { read.count }
+
+    package func isWritten(_ path: DocumentPath) -> Bool { written(path) }
+
+    private func count(_ path: DocumentPath) { if !written(path) { read.insert(path) } }
 
     /// A document as it is before the operation.
     package func document(_ path: DocumentPath) throws(DocumentError) -> Document? {
-        readBefore.insert(path)
+        count(path)
         return try before(path)
     }
 
@@ -68,7 +74,7 @@ package final class AccessView {
 
     /// A document as it will be if all of the operation's writes are allowed.
     package func documentAfter(_ path: DocumentPath) throws(DocumentError) -> Document? {
-        readAfter.insert(path)
+        count(path)
         return try after(path)
     }
 

@@ -506,6 +506,47 @@ import Testing
             ])
     }
 
+    /// As on the official emulator.
+    @Test(arguments: [(10, true), (11, false)])
+    func aDocumentBeforeAndAfterCountsOnce(count: Int, isAllowed: Bool) throws {
+        let paths = (0..<count).map { "/databases/$(database)/documents/n/x\($0)" }
+        let condition = paths.map { "!exists(\($0)) && !existsAfter(\($0))" }.joined(separator: " && ")
+        let rules = try Ruleset(TestRules.file("match /t/{id} { allow read: if \(condition); }"))
+        #expect(try rules.decide(TestRules.get("t/x"), TestRules.documents()).isAllowed == isAllowed)
+    }
+
+    /// A batch of many pairs, of which each document requires the other one.
+    @Test(arguments: [true, false]) func whatABatchWritesIsReadForFree(isWritten: Bool) throws {
+        let rules = ClientRules(
+            .rules(
+                try Ruleset(
+                    TestRules.file(
+                        """
+                        match /a/{id} {
+                          allow create: if !exists(/databases/$(database)/documents/a/$(id))
+                            && existsAfter(/databases/$(database)/documents/b/$(id));
+                        }
+                        match /b/{id} {
+                          allow create: if !exists(/databases/$(database)/documents/b/$(id))
+                            && existsAfter(/databases/$(database)/documents/a/$(id));
+                        }
+                        """))))
+        let policy = rules.policy(of: nil, in: DatabaseID(project: "demo"))
+        let written = try (0..<21).flatMap { number in
+            try ["a/\(number)", "b/\(number)"].map { try TestRules.document($0, [:]) }
+        }
+        let all = Dictionary(uniqueKeysWithValues: written.map { ($0.path, $0) })
+        let view = AccessView(
+            time: TestRules.time, isWritten: { isWritten && all[$0] != nil },
+            document: { _ in nil }, documentAfter: { all[$0] })
+        var refused = 0
+        for document in written {
+            do { try policy.check(.create(document), in: view) } catch { refused += 1 }
+        }
+        #expect((refused == 0) == isWritten)
+        #expect((view.documentCount == 0) == isWritten)
+    }
+
     /// A thread that reads no other documents decides what can be decided without them.
     @Test(arguments: [(true, 0), (false, 1)])
     func aStatementWithoutItsDocumentIsNotCounted(isUnavailable: Bool, refused: Int) throws {

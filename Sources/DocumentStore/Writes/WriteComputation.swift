@@ -108,7 +108,7 @@ struct WriteComputation {
             }
         }
         let view = AccessView(
-            time: requestTime, maxCost: maxDecisionCost,
+            time: requestTime, maxCost: maxDecisionCost, isWritten: { [positions] in positions[$0] != nil },
             document: { [states, positions] path throws(DocumentError) in
                 if let position = positions[path] { return states[position].before }
                 return try readStored(path)

@@ -135,7 +135,7 @@ private final class RulesPolicy: AccessPolicy {
                     try Self.checkCount(view)
                     return document
                 },
-                named: { try view.named($0) })
+                named: { try view.named($0) }, isWritten: view.isWritten)
             let decision = try ruleset.decide(request, documents, maxCost: view.costLeft)
             try view.spend(decision.cost)
             rules.count(decision, of: generation)

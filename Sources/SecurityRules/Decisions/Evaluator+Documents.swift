@@ -5,6 +5,8 @@ struct RulesReads {
     private let documents: RulesDocuments
     private var before: [DocumentPath: Document?] = [:]
     private var after: [DocumentPath: Document?] = [:]
+    /// Those that count towards the limit. As on the official emulator, before and after are one.
+    private var counted: Set<DocumentPath> = []
     /// Why the store couldn't read one.
     private(set) var failure: (any Error)?
 
@@ -17,7 +19,10 @@ struct RulesReads {
     /// - Throws: ``Problem``; `failed` once ``failure`` is known.
     mutating func read(_ path: DocumentPath, isAfter: Bool) throws(Problem) -> Document? {
         if let known = isAfter ? after[path] : before[path] { return known }
-        guard before.count + after.count < RulesLimits.documents else { throw .tooMany }
+        if !counted.contains(path), !documents.isWritten(path) {
+            guard counted.count < RulesLimits.documents else { throw .tooMany }
+            counted.insert(path)
+        }
         let document: Document?
         do {
             document = try isAfter ? documents.after(path) : documents.before(path)

@@ -21,7 +21,8 @@ package final class RulesExplanation: AccessPolicy {
     package func check(_ access: Access, in view: AccessView) throws {
         let request = RulesRequest(access, auth: auth, in: database.database, at: view.time)
         let documents = RulesDocuments(
-            before: { try view.document($0) }, after: { try view.documentAfter($0) }, named: { try view.named($0) })
+            before: { try view.document($0) }, after: { try view.documentAfter($0) }, named: { try view.named($0) },
+            isWritten: view.isWritten)
         let decision = try ruleset.decide(request, documents, isTraced: true)
         kept.withLock { $0 = decision }
         throw DocumentError(.permissionDenied, "the operation was explained, not performed")

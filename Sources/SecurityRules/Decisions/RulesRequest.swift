@@ -90,14 +90,18 @@ package struct RulesDocuments {
     let after: (DocumentPath) throws -> Document?
     /// A document that a query names.
     let named: (DocumentPath) throws -> Document?
+    /// Whether the request writes a document: reading that isn't counted.
+    let isWritten: (DocumentPath) -> Bool
 
     /// - Parameter named: reads a document that a query names; nil for `before`.
     package init(
         before: @escaping (DocumentPath) throws -> Document?, after: @escaping (DocumentPath) throws -> Document?,
-        named: ((DocumentPath) throws -> Document?)? = nil
+        named: ((DocumentPath) throws -> Document?)? = nil,
+        isWritten: @escaping (DocumentPath) -> Bool = { _ in false }
     ) {
         self.before = before
         self.after = after
         self.named = named ?? before
+        self.isWritten = isWritten
     }
 }

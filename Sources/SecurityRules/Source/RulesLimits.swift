@@ -13,7 +13,7 @@ enum RulesLimits {
     static let letBindings = 10
     /// Expressions that a decision evaluates.
     static let expressions = 1000
-    /// Documents that `get`, `exists` and the like read for one request.
+    /// Documents that `get`, `exists` and the like read for one request, besides those that it writes.
     static let documents = 10
     /// Documents that they read for all operations of a batch, a transaction or a read of several documents.
     static let documentsOfBatch = 20

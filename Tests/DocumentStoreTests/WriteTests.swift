@@ -172,6 +172,28 @@ struct WriteTests {
         }
     }
 
+    @Test func writesThatTogetherChangeNothingKeepTheUpdateTime() async throws {
+        try await withStore { test in
+            let path = try DocumentPath("a/b")
+            let first = try await test.set("a/b", ["n": .integer(1)])
+            let listener = try test.store.listen(to: .documents([path]))
+            _ = try await listener.next()
+            let back = try await test.commit([
+                Write(path: path, operation: .set([:])),
+                Write(path: path, operation: .update(["n": .integer(1)], mask: [try FieldPath("n")])),
+            ])
+            #expect(back.writeResults.map(\.updateTime) == [first.commitTime, first.commitTime])
+            #expect(try await test.get("a/b")?.updateTime == first.commitTime)
+            // Deleted in between, it is another document.
+            let again = try await test.commit([
+                Write(path: path, operation: .delete), Write(path: path, operation: .set(["n": .integer(1)])),
+            ])
+            let document = try #require(await test.get("a/b"))
+            #expect(document.createTime == again.commitTime)
+            #expect(try await listener.next() == .changes([.modified(document)], at: again.commitTime))
+        }
+    }
+
     @Test(arguments: [
         (Value.double(0), Value.double(-0.0)), (.array([.double(-0.0)]), .array([.double(0)])),
     ])

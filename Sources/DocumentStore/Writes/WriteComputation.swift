@@ -49,6 +49,8 @@ struct WriteComputation {
     /// In the order of each document's first write.
     private var states: [State] = []
     private var positions: [DocumentPath: Int] = [:]
+    /// The positions of documents that have several writes.
+    private var repeatedPositions: Set<Int> = []
     private var repeated: RepeatedWork
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
@@ -83,6 +85,7 @@ struct WriteComputation {
                 break
             }
         }
+        settleUnchanged(writes)
         try decide(meter)
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
         // and limits.
@@ -91,6 +94,25 @@ struct WriteComputation {
         for state in states where state.before?.updateTime != state.after?.updateTime {
             outcome.add(
                 DocumentChange(path: state.path, before: state.before, after: state.after), weight: state.weight)
+        }
+    }
+
+    /// Several writes that leave a document as it was change nothing, as on Firestore: functions that write it so when it
+    /// changes would call each other for ever.
+    private mutating func settleUnchanged(_ writes: [Write]) {
+        var settled: Set<Int> = []
+        for position in repeatedPositions {
+            guard let before = states[position].before, let after = states[position].after,
+                before.createTime == after.createTime, before.updateTime != after.updateTime,
+                Value.map(before.fields) == .map(after.fields)
+            else { continue }
+            states[position].after = before
+            settled.insert(position)
+        }
+        guard !settled.isEmpty else { return }
+        for (write, index) in zip(writes, outcome.results.indices) {
+            guard let position = positions[write.path], settled.contains(position) else { continue }
+            outcome.results[index].updateTime = states[position].before?.updateTime
         }
     }
 
@@ -131,6 +153,7 @@ struct WriteComputation {
         let known = positions[path]
         let isRepeated = known != nil
         let position = try known ?? add(write)
+        if isRepeated { repeatedPositions.insert(position) }
         let current = states[position].after
         try checkVerify(write, states[position])
         note { () throws(DocumentError) in

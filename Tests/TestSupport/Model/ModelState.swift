@@ -35,6 +35,14 @@ package struct ModelState: Hashable, Sendable {
             if transforms[write.path, default: 0] > 500 { outcome.refusals.insert(.invalidArgument) }
             apply(write, at: time, isRepeated: isRepeated, to: &outcome)
         }
+        // Writes that together leave a document as it was change nothing.
+        for (index, write) in writes.enumerated() {
+            guard let before = documents[write.path], let after = outcome.state.documents[write.path],
+                before.createTime == after.createTime, before.fields == after.fields
+            else { continue }
+            outcome.state.documents[write.path] = before
+            outcome.results[index].updateTime = before.updateTime
+        }
         return outcome
     }
 

@@ -96,6 +96,13 @@ public enum ExchangeTable {
                 .init(.get("a/1/b/2"), true), .init(.get("a/1/b/3"), false),
             ]),
         RulesExchange(
+            "matches within a path that goes on after its recursive wildcard",
+            "match /{p=**}/a/{x} { allow get: if x == '1'; match /c/{d} { allow read; } match /{c}/{d} { allow get; } }",
+            [
+                .init(.get("a/1"), true), .init(.get("x/y/a/1"), true), .init(.get("a/1/c/1"), false),
+                .init(.get("a/1/a/2"), false), .init(.list("a/1/c"), false),
+            ]),
+        RulesExchange(
             "no version is version 1", version: nil, "match /a/{x}/{y=**} { allow get; }",
             [.init(.get("a/1"), false), .init(.get("a/1/b/2"), true)]),
         RulesExchange(

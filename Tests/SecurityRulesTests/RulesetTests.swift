@@ -153,6 +153,14 @@ import Testing
         #expect(diagnostics(text).contains { $0.contains("no document has this path") })
     }
 
+    @Test(arguments: [
+        ("match /{p=**}/a/{b} { match /c/{d} { allow get: if d == 'x'; } }", true),
+        ("match /{p=**} { match /c/{d} { allow get: if d == 'x'; } }", false),
+    ])
+    func aBlockThatNeverFitsIsReported(blocks: String, isReported: Bool) {
+        #expect(diagnostics(TestRules.file(blocks)).contains { $0.contains("never fits") } == isReported)
+    }
+
     // MARK: Paths
 
     @Test(arguments: [

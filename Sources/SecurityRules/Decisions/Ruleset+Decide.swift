@@ -193,10 +193,12 @@ extension Ruleset {
                 case (.glob, _):
                     // In version 1 at least one segment; what may stand for none doesn't count.
                     var missing = version == 1 ? 1 : 0
-                    // Without blocks within this one, what follows the glob must reach the end of the path. In version
-                    // 1 a glob takes the whole rest, so that blocks within it never fit.
-                    let isLast = version == 1 || block.children.isEmpty
-                    let only = isLast ? path.count - (block.segments.count - 1 - offset) : nil
+                    // What follows the glob must reach the end of the path, so that blocks within this one never fit,
+                    // as on the official emulator. One that ends with its glob and has blocks within may end anywhere;
+                    // but in version 1 a glob takes the whole rest.
+                    let following = block.segments.count - 1 - offset
+                    let isWhole = following > 0 || version == 1 || block.children.isEmpty
+                    let only = isWhole ? path.count - following : nil
                     for end in way.end...path.count {
                         if end > way.end, missing > 0 { if case .any = path[end - 1] {} else { missing -= 1 } }
                         guard missing == 0, only == nil || end == only else { continue }

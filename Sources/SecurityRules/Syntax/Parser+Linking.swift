@@ -128,7 +128,15 @@ extension Parser {
                     writes.isEmpty ? "everybody may read these documents" : "everybody may change these documents")
             }
         }
-        for child in block.children { checkBlock(child, segments: count) }
+        let isWhole = if case .glob? = block.segments.last { false } else { block.hasGlob }
+        for child in block.children {
+            if isWhole {
+                warning(
+                    matches[child].range.start,
+                    "this never fits, since the path of the block around it goes on after '**'; write the whole path")
+            }
+            checkBlock(child, segments: count)
+        }
     }
 
     private func fitsDatabase(_ block: MatchBlock) -> Bool {

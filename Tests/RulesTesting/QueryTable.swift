@@ -598,5 +598,11 @@ package enum QueryTable {
             query:
                 #"{"from":[{"collectionId":"zz","allDescendants":true}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}}}}"#,
             isAllowed: true),
+        Row(
+            match: "/{p=**}/c/{id}", condition: #"request.path == /databases/(default)/documents/c"#, parent: "",
+            query: #"{"from":[{"collectionId":"c","allDescendants":true}]}"#, isAllowed: false),
+        Row(
+            match: "/{p=**}/c/{id}", condition: #"request.path[3] == 'x'"#, parent: "/x/y",
+            query: #"{"from":[{"collectionId":"c","allDescendants":true}]}"#, isAllowed: false),
     ]
 }

@@ -17,7 +17,8 @@ extension Evaluator {
         switch name {
         case "auth": request.auth
         case "method": .string(request.methodName)
-        case "path": .path(request.fullPath)
+        // A collection group is wherever documents are below the path that the query names.
+        case "path": request.query?.allDescendants == true ? .unknown(.path) : .path(request.fullPath)
         case "time": .timestamp(request.time)
         case "resource": written()
         case "query": request.query.map(Self.query)

@@ -8,7 +8,7 @@ package enum UnknownValue: Sendable {
     case field([String])
     /// `keys()` of a field.
     case keys([String])
-    /// What `{name=**}` captures.
+    /// What `{name=**}` captures, and where a collection group is.
     case path
     case other
 }

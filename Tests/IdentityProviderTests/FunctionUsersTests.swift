@@ -17,14 +17,13 @@ import UserStore
     private static let project = TestIssuer.project
     private static let passwords = PasswordHasher(cost: 2)
 
+    private let clock = ManualClock.atIssue()
     private let directory: TemporaryDirectory
     private let documents: DocumentStore
     private let users: FunctionUsers
 
     init() throws {
-        documents = try DocumentStore(
-            engine: MemoryEngine(), now: { Timestamp(seconds: TestIssuer.start, nanoseconds: 0) },
-            elapsed: { .zero })
+        documents = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp, elapsed: { .zero })
         directory = try TemporaryDirectory()
         let keys = try SigningKeys.ofTests(in: directory.path + "/auth", now: { TestIssuer.start })
         var configuration = SignInConfiguration()
@@ -38,7 +37,7 @@ import UserStore
                     return keys.verification[id].map { [$0] } ?? []
                 },
                 configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-                now: { TestIssuer.start }),
+                now: clock.wall),
             address: { "https://auth.example.com" })
         try documents.start()
     }
@@ -54,14 +53,17 @@ import UserStore
     }
 
     /// Commits what a worker says that a transaction has done.
+    ///
+    /// - Parameter seconds: how long the prepared commit waits.
     private func commit(
-        _ changes: UserChanges, in context: OperationContext = OperationContext(owner: 1)
+        _ changes: UserChanges, in context: OperationContext = OperationContext(owner: 1), after seconds: Double = 0
     ) async throws -> Result<CommitAnswer, UserFailure> {
         guard case .began(let id, _) = try await documents.begin(.readWrite(retrying: nil), in: context) else {
             throw DocumentError(.internal, "no transaction")
         }
         let part: FunctionUsers.Part
         do throws(UserFailure) { part = try await users.part(changes, in: context) } catch { return .failure(error) }
+        clock.advance(seconds: seconds)
         return await withCheckedContinuation { continuation in
             documents.commit(
                 [], transaction: id, completing: nil, effects: [], beside: { [part.make()] }, in: context
@@ -154,12 +156,12 @@ import UserStore
             return
         }
         let change = #"{"localId":"ada","validSince":"\#(TestIssuer.start - 60)"}"#
-        guard case .success = try await commit(write(.update, change)) else {
+        guard case .success = try await commit(write(.update, change), after: 60) else {
             Issue.record("the revocation was refused")
             return
         }
         let found = try await perform(.lookUp, #"{"localId":["ada"]}"#).get()
-        #expect(found["users"]?[0]?["validSince"]?.stringValue == String(TestIssuer.start))
+        #expect(found["users"]?[0]?["validSince"]?.stringValue == String(TestIssuer.start + 60))
     }
 
     @Test func aCallerWhoHasLeftChangesNothing() async throws {

@@ -4,7 +4,7 @@ import UserStore
 /// The change that an update asks for, apart from the password.
 struct AccountChange: Sendable {
     let email: String?
-    let validSince: Int64?
+    var validSince: Int64?
     private let fields: SignInRequest
     private let isAdmin: Bool
     private let phoneNumber: String?

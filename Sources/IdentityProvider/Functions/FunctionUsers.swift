@@ -161,13 +161,13 @@ extension IdentityToolkit {
             let creation = try await creation(call)
             return { _ = try creation($0) }
         case .update:
-            var fields = call.fields
-            // A transaction revokes with its commit, however long before that its function has asked for it.
-            if fields.has("validSince") { fields.set("validSince", to: now()) }
-            let change = try AccountChange(fields, isAdmin: true, hasToken: false)
+            let change = try AccountChange(call.fields, isAdmin: true, hasToken: false)
             let uid = try require(call["localId"], "MISSING_LOCAL_ID")
             let password = try await newPassword(call)
             return { transaction in
+                var change = change
+                // A transaction revokes with its commit, however long before that its function has asked for it.
+                if change.validSince != nil { change.validSince = transaction.seconds }
                 let old = try require(try transaction.user(uid), "USER_NOT_FOUND")
                 try transaction.update(try changed(old, by: change, password, in: transaction))
             }

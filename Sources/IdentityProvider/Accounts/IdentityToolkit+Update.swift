@@ -25,7 +25,8 @@ extension IdentityToolkit {
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? require(try transaction.user(uid ?? ""), "USER_NOT_FOUND")
             // Before the sign-ins end. No function that restricted the caller's is asked again.
-            let claims = try caller.flatMap { try sessionClaims(of: $0, in: transaction) }
+            let mayEndSignIns = password != nil || change.email != nil
+            let claims = try mayEndSignIns ? caller.flatMap { try sessionClaims(of: $0, in: transaction) } : nil
             let user = try changed(old, by: change, password, in: transaction)
             let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             recovered.withLock { $0 = undo }

@@ -8,14 +8,18 @@ import Testing
 struct ComputedCommitTests {
     private static let path = DocumentPath(unchecked: "c/a")
 
-    private func computed(_ before: [String: Value]?, _ after: [String: Value]?) -> ComputedCommit {
+    /// - Parameter weights: what the document takes in memory before and after.
+    private func computed(
+        _ before: [String: Value]?, _ after: [String: Value]?, weights: (before: Int, after: Int) = (0, 0)
+    ) -> ComputedCommit {
         let time = Timestamp(seconds: 1, nanoseconds: 0)
         func document(_ fields: [String: Value]?) -> Document? {
             fields.map { Document(path: Self.path, fields: $0, createTime: time, updateTime: time) }
         }
         var outcome = WriteOutcome()
-        outcome.add(DocumentChange(path: Self.path, before: document(before), after: document(after)), weight: 0)
-        return ComputedCommit(outcome, [:])
+        let change = DocumentChange(path: Self.path, before: document(before), after: document(after))
+        outcome.add(change, weight: weights.after)
+        return ComputedCommit(outcome, [Self.path: StoredState(key: [], bytes: nil, weight: weights.before)])
     }
 
     /// Rows that were made for other indexes than the writer's are made again.
@@ -27,6 +31,16 @@ struct ComputedCommitTests {
         let none = FieldExemption(collectionID: "c", field: nil, isOrdered: false, hasElements: false)
         catalog.set(indexes: [], fields: [IndexCatalog.Fields(collectionID: "c", exemptions: [none])])
         #expect(computed.rows(of: 0, catalog).index.put.isEmpty)
+    }
+
+    /// A deleted document has as many entries as a written one.
+    @Test(arguments: [(40_000, 40_000), (70_000, 0), (0, 70_000), (20_000, 20_000), (60_000, 0)])
+    func rowsOfLargeDocumentsAreMadeByTheWriter(before: Int, after: Int) {
+        let fields: [String: Value] = ["n": .integer(1)]
+        var computed = computed(fields, after > 0 ? fields : nil, weights: (before, after))
+        computed.makeRows(IndexCatalog())
+        #expect(computed.hasRows == (before + after < 65_536))
+        #expect(computed.rows(of: 0, IndexCatalog()).index.gone.count == (after > 0 ? 0 : 1))
     }
 
     @Test func onlyEntriesThatDifferChange() {

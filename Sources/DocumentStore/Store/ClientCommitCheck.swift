@@ -161,10 +161,6 @@ extension CommitDecision {
     /// The stored bytes that the decisions on one request may hold.
     fileprivate static let maxHeldBytes = 256 * 1024
 
-    /// Up to this weight, the documents' rows are made before the writer: each value has an index entry, which may take
-    /// much more memory than the value.
-    private static let maxRowsWeight = 64 * 1024
-
     fileprivate init(
         _ outcome: WriteOutcome, _ documents: StoredDocuments, at version: Int64, _ time: Timestamp, isSmall: Bool,
         _ catalog: IndexCatalog, _ parts: DocumentParts
@@ -172,7 +168,7 @@ extension CommitDecision {
         var computed: ComputedCommit?
         if isSmall {
             var small = ComputedCommit(outcome, documents.stored)
-            if outcome.weights.reduce(0, +) <= Self.maxRowsWeight { small.makeRows(catalog) }
+            small.makeRows(catalog)
             if small.hold(in: parts) { computed = small }
         }
         self.init(version: version, time: time, reads: Set(documents.stored.keys), computed: computed)

@@ -51,8 +51,9 @@ import WorkerTesting
     @Test func theAuthorityOfAWholeURLGoesBeforeTheHost() throws {
         try GatewayRing.with([.http("f")], hosts: LocalHosts(setting: "allowedHosts")) { ring in
             let region = "http://asia-northeast1-demo-shop.cloudfunctions.net/f"
-            #expect(try ring.send("GET", region).answer?.status == 421)
-            #expect(try ring.send("GET", "http://localhost").answer?.status == 404)
+            let (other, own) = (try ring.send("GET", region), try ring.send("GET", "http://localhost"))
+            #expect(other.answer?.status == 421)
+            #expect(own.answer?.status == 404)
         }
         try GatewayRing.with([.http("f")]) { ring in
             #expect(try ring.send("GET", "http://asia-northeast1-demo-shop.cloudfunctions.net/f").answer?.status == 404)

@@ -307,6 +307,21 @@ import UserStore
         }
     }
 
+    /// Its ID token is good for up to an hour longer, but what restricted it isn't stored any more.
+    @Test(arguments: [#""password":"secret-2""#, #""email":"new@example.com""#])
+    func aSignInThatHasEndedGetsNoNewTokens(change: String) async throws {
+        try await Host.serving(policy: .production, blocking: Shifts()) { host in
+            let user = try await host.signUp("ada@example.com", "secret-1")
+            try await host.users.commit { try $0.endSessions(of: user.uid) }
+            let changed = try await host.account("update", #"{"idToken":"\#(user.idToken)",\#(change)}"#)
+            #expect(changed.body.errorMessage?.hasPrefix("CREDENTIAL_TOO_OLD_LOGIN_AGAIN") == true)
+            #expect(try await host.signIn("ada@example.com", "secret-1").status == 200)
+            // A profile needs no new tokens.
+            let named = try await host.account("update", #"{"idToken":"\#(user.idToken)","displayName":"Ada"}"#)
+            #expect(named.status == 200)
+        }
+    }
+
     @Test func aSecondFactorAfterTheClockWasSetBackKeepsTheClaimsOfTheSignIn() async throws {
         let clock = ManualClock.atIssue()
         try await Host.serving(blocking: Shifts(), now: clock.wall) { host in

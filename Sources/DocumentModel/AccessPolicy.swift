@@ -30,6 +30,8 @@ package final class AccessView {
     /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil if only the
     /// policy's own bounds apply.
     package private(set) var costLeft: Int?
+    /// Whether the host itself asks, and the client learns nothing of a refusal: it isn't reported either.
+    package let isTrial: Bool
     private let maxCost: Int?
     private let before: (DocumentPath) throws(DocumentError) -> Document?
     private let after: (DocumentPath) throws(DocumentError) -> Document?
@@ -38,7 +40,8 @@ package final class AccessView {
 
     /// - Parameter isWritten: whether the operation writes a document.
     package init(
-        time: Timestamp, maxCost: Int? = nil, isWritten: @escaping (DocumentPath) -> Bool = { _ in false },
+        time: Timestamp, maxCost: Int? = nil, isTrial: Bool = false,
+        isWritten: @escaping (DocumentPath) -> Bool = { _ in false },
         document: @escaping (DocumentPath) throws(DocumentError) -> Document?,
         documentAfter: @escaping (DocumentPath) throws(DocumentError) -> Document?
     ) {
@@ -46,6 +49,7 @@ package final class AccessView {
         costLeft = maxCost
         self.maxCost = maxCost
         written = isWritten
+        self.isTrial = isTrial
         before = document
         after = documentAfter
     }

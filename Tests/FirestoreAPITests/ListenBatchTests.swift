@@ -64,6 +64,31 @@ struct ListenBatchTests {
         #expect(times == [found])
     }
 
+    /// SDKs that have only an earlier state would listen to the document by itself.
+    @Test func aDocumentThatHasLeftComesWithItsStateIfThatIsKnown() throws {
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        func merged(_ news: (ListenChange, Timestamp)...) -> [String] {
+            var batch = ListenBatch()
+            for (index, (change, time)) in news.enumerated() {
+                batch.add(.changes([change], at: time), of: Int32(index + 1), target, isProjected: false)
+            }
+            return texts(batch)
+        }
+        let (a, now, newer) = (try document("a", 1), try document("a", 2), try document("a", 3))
+        let (found, later) = (Timestamp(microseconds: 3), Timestamp(microseconds: 5))
+        let left = ListenChange.removed(a, deleted: false)
+        let known = ListenChange.removed(a, deleted: false, now: now)
+        let deleted = ListenChange.removed(a, deleted: true)
+        #expect(merged((left, found), (known, found)) == ["a2 [] [1, 2]"])
+        #expect(merged((known, found), (left, found)) == ["a2 [] [1, 2]"])
+        // It may have changed since.
+        #expect(merged((known, found), (left, later)) == ["a left [1, 2]"])
+        #expect(merged((known, found), (deleted, later)) == ["a deleted [1, 2]"])
+        #expect(merged((deleted, found), (known, later)) == ["a2 [] [1, 2]"])
+        #expect(merged((known, found), (.added(newer), later)) == ["a3 [2] [1]"])
+        #expect(merged((deleted, found), (left, found)) == ["a deleted [1, 2]"])
+    }
+
     @Test func aForgottenTargetLeavesNothing() throws {
         let target = ListenTarget.query(Query(collectionID: "c"))
         var batch = ListenBatch()

@@ -5,6 +5,7 @@ import DocumentStore
 @testable import FirestoreAPI
 import Sharing
 import StorageEngine
+import StrictJSON
 import Synchronization
 import TestSupport
 import Testing
@@ -73,6 +74,26 @@ import Testing
             later = try await followed.next { position($0) != nil }.compactMap(position).last
         }
         #expect(try #require(later) > #require(first))
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
+    /// Without its state, SDKs would show it as from their cache, and listen to it by itself.
+    @Test func aDocumentThatLeavesIsSentWithItsNewState() async throws {
+        let followed = try Followed()
+        try await followed.set("a/1", ["n": .integer(1)])
+        var query = Query(collectionID: "a")
+        query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+        try followed.stream.receive(.add(ListenTargetRequest(id: 3, target: .success(.query(query)))))
+        _ = try await followed.next { position($0) != nil }
+        try await followed.set("a/1", ["n": .integer(2)])
+        let messages = try await followed.next { position($0) != nil }
+        let json = StreamJSON(database: DatabaseID(project: "demo"))
+        let text = String(decoding: json.text(try #require(messages.first)).bytes, as: UTF8.self)
+        #expect(text.hasPrefix(#"{"documentChange":{"document":{"#))
+        #expect(text.contains(#""n":{"integerValue":"2"}"#))
+        #expect(text.hasSuffix(#","removedTargetIds":[3]}}"#))
+        #expect(!text.contains("targetIds"))
         followed.stream.close()
         await followed.store.shutdown()
     }

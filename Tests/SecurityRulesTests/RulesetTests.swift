@@ -1,4 +1,5 @@
 import DocumentModel
+import Synchronization
 import Testing
 
 @testable import SecurityRules
@@ -553,6 +554,27 @@ import Testing
         }
         #expect((refused == 0) == isWritten)
         #expect((view.documentCount == 0) == isWritten)
+    }
+
+    /// Its client has asked for nothing, and learns nothing.
+    @Test(arguments: [(true, 0), (false, 1)])
+    func aTrialIsNeitherCountedNorReported(isTrial: Bool, count: Int) throws {
+        let reports = Mutex(0)
+        let ruleset = try Ruleset(TestRules.file("match /t/{id} { allow get: if resource.data.isPublic; }"))
+        let rules = ClientRules(.rules(ruleset)) { _ in reports.withLock { $0 += 1 } }
+        let policy = rules.policy(of: ClientIdentity(uid: "ada"), in: DatabaseID(project: "demo"))
+        for isPublic in [true, false] {
+            let document = try TestRules.document("t/x", ["isPublic": .boolean(isPublic)])
+            let view = AccessView(
+                time: TestRules.time, isTrial: isTrial, document: { _ in nil }, documentAfter: { _ in nil })
+            var isAllowed = true
+            do { try policy.check(.get(document.path, document), in: view) } catch { isAllowed = false }
+            #expect(isAllowed == isPublic)
+        }
+        let statements = try #require(rules.coverage?.statements)
+        #expect(statements.map(\.allowed) == [count])
+        #expect(statements.map(\.refused) == [count])
+        #expect(reports.withLock { $0 } == count)
     }
 
     /// A thread that reads no other documents decides what can be decided without them.

@@ -14,7 +14,9 @@ package enum ListenChange: Hashable, Sendable {
     /// - Parameters:
     ///   - document: its last state in the result.
     ///   - deleted: true if the document doesn't exist any more; false if it only left the result.
-    case removed(Document, deleted: Bool)
+    ///   - now: the state with which it left, if that is known, soon found to be allowed, and not one of too many. A
+    ///     document that others have pushed out has none.
+    case removed(Document, deleted: Bool, now: Document? = nil)
 }
 
 /// An event that a listener receives. After each event its result is exactly that of the event's time.

@@ -107,7 +107,7 @@ extension ListenEvent {
     var size: Int {
         switch self {
         case .initial(let documents, _): documents.reduce(128) { $0 + $1.weight }
-        case .changes(let changes, _): changes.reduce(128) { $0 + $1.document.weight }
+        case .changes(let changes, _): changes.reduce(128) { $0 + $1.weight }
         case .count: 128
         case .startOver(let reason): reason.utf8.count
         }
@@ -117,7 +117,12 @@ extension ListenEvent {
 extension ListenChange {
     package var document: Document {
         switch self {
-        case .added(let document), .modified(let document), .removed(let document, _): document
+        case .added(let document), .modified(let document), .removed(let document, _, _): document
         }
+    }
+
+    /// About what its documents take in memory.
+    fileprivate var weight: Int {
+        if case .removed(let document, _, let now?) = self { document.weight + now.weight } else { document.weight }
     }
 }

@@ -64,6 +64,7 @@ final class ListenerThread: @unchecked Sendable {
         let changes = changes.filter { $0.version > position }
         let concerned = table.concerned(by: changes)
         var short: [(core: ListenerCore, changes: [DocumentChange])] = []
+        var left = LeftDocuments(changes)
         /// - Parameter listeners: on documents, or on one query.
         func deliver(_ indices: [Int], to listeners: some Collection<ListenerCore>) {
             let entries = indices.map { changes[$0] }
@@ -82,9 +83,9 @@ final class ListenerThread: @unchecked Sendable {
                     // What changes is the same for all listeners on a query without a limit.
                     let events = shared ?? self.events(core, own, at: last, for: listeners)
                     shared = events
-                    if let events { push(events, to: core) }
+                    if let events { push(events, to: core, &left) }
                 } else if let events = self.events(core, own, at: last, for: CollectionOfOne(core)) {
-                    push(events, to: core)
+                    push(events, to: core, &left)
                 }
             }
         }
@@ -92,7 +93,9 @@ final class ListenerThread: @unchecked Sendable {
         for (followers, indices) in concerned.queries.values { deliver(indices, to: followers.listeners.values) }
         for (listener, indices) in concerned.documents.values { deliver(indices, to: CollectionOfOne(listener)) }
         for (core, changes) in short {
-            if let events = events(core, changes, at: last, for: CollectionOfOne(core)) { push(events, to: core) }
+            if let events = events(core, changes, at: last, for: CollectionOfOne(core)) {
+                push(events, to: core, &left)
+            }
         }
         advance(to: last)
     }
@@ -140,10 +143,32 @@ final class ListenerThread: @unchecked Sendable {
                 + "minute, the limit; start over")
     }
 
-    private func push(_ events: [SizedEvent], to core: ListenerCore) {
+    /// - Parameter events: shared with other listeners, which may have other documents than this one.
+    private func push(_ events: [SizedEvent], to core: ListenerCore, _ left: inout LeftDocuments) {
         guard !events.isEmpty else { return }
+        let events = events.map { event in
+            left.added(to: event, of: core.target) { isAllowed($0, for: core) }
+        }
         guard core.mailbox.push(events) else { return end(core.mailbox.id, .cancelled) }
         hub.endLargest()
+    }
+
+    /// Whether a listener may have a document by itself: its query, which is allowed, no longer has it.
+    ///
+    /// - Returns: also false if that isn't found out without other documents, and soon.
+    private func isAllowed(_ document: Document, for core: ListenerCore) -> Bool {
+        guard let policy = core.policy else { return true }
+        let start = parts.elapsed()
+        // The rest is for what must be delivered: without it, the listener would end.
+        let limit = parts.configuration.maxDeliveryTime / 2
+        guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else { return false }
+        defer { deliveryTimes.spend(parts.elapsed() - start, for: core.refiller) }
+        do {
+            try policy.check(.get(document.path, document), in: parts.accessViewAtOnce(isTrial: true))
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The effect of changes, one for each document, on a listener; nil if there is none.

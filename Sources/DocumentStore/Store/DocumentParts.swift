@@ -71,4 +71,17 @@ final class DocumentParts: Sendable {
         }
         return AccessView(time: now(), document: read, documentAfter: read)
     }
+
+    /// What may be decided at once, in units of about 50 ns.
+    private static let maxCostAtOnce = 400
+
+    /// For a decision that must be soon enough for any thread, and reads no other documents.
+    func accessViewAtOnce(isTrial: Bool = false) -> AccessView {
+        let unavailable = { (_: DocumentPath) throws(DocumentError) -> Document? in
+            throw DocumentError(.unavailable, "it is read on another thread")
+        }
+        return AccessView(
+            time: now(), maxCost: Self.maxCostAtOnce, isTrial: isTrial, document: unavailable,
+            documentAfter: unavailable)
+    }
 }

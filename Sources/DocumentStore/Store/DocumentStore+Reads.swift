@@ -31,9 +31,6 @@ extension DocumentStore {
         submit(read)
     }
 
-    /// What may be decided on the calling thread, in units of about 50 ns.
-    private static let maxCostAtOnce = 400
-
     /// What was found, if the policy decides on that without other documents, and soon enough for the calling thread.
     ///
     /// - Parameter paths: a single one if there is a policy.
@@ -41,11 +38,7 @@ extension DocumentStore {
         _ found: DocumentCache.Found, _ paths: [DocumentPath], _ context: OperationContext
     ) -> Result<DocumentsAnswer, DocumentError>? {
         guard let policy = context.policy else { return answer(found, at: found.version, context) }
-        let unavailable = { (_: DocumentPath) throws(DocumentError) -> Document? in
-            throw DocumentError(.unavailable, "it is read on another thread")
-        }
-        let view = AccessView(
-            time: now(), maxCost: Self.maxCostAtOnce, document: unavailable, documentAfter: unavailable)
+        let view = parts.accessViewAtOnce()
         do {
             try policy.check(.get(paths[0], found.documents[0].document), in: view)
         } catch {

@@ -12,8 +12,8 @@ struct ListenBatch {
 
     private enum Place {
         case present(Document)
-        /// Since when, at the latest, and whether the document didn't exist then.
-        case gone(at: Timestamp, isDeleted: Bool)
+        /// Since when, at the latest, whether the document didn't exist then, and its state if the client may have it.
+        case gone(at: Timestamp, isDeleted: Bool, now: Document? = nil)
     }
 
     /// A document's places in the targets that it concerns, by their numbers.
@@ -78,8 +78,8 @@ struct ListenBatch {
             for change in changes {
                 switch change {
                 case .added(let document), .modified(let document): set(.present(document), document.path, id, own)
-                case .removed(let document, let isDeleted):
-                    set(.gone(at: time, isDeleted: isDeleted), document.path, id, own)
+                case .removed(let document, let isDeleted, let now):
+                    set(.gone(at: time, isDeleted: isDeleted, now: now), document.path, id, own)
                 }
             }
         case .startOver: break
@@ -129,20 +129,24 @@ struct ListenBatch {
     private func changes(at time: Timestamp) -> [ListenResponse] {
         entries.compactMap { entry in
             var document: Document?
-            var gone: (at: Timestamp, isDeleted: Bool)?
+            var gone: (at: Timestamp, isDeleted: Bool, now: Document?)?
             var (targets, removed): ([Int32], [Int32]) = ([], [])
             for (id, place) in entry.places {
                 switch place {
                 case .present(let state):
                     targets.append(id)
                     if document.map({ $0.updateTime < state.updateTime }) ?? true { document = state }
-                case .gone(let time, let isDeleted):
+                case .gone(let time, let isDeleted, let now):
                     removed.append(id)
-                    if gone.map({ $0.at < time }) ?? true { gone = (time, isDeleted) }
+                    // At one time the document has one state, of which not all targets need know.
+                    if gone.map({ $0.at < time || $0.at == time && now != nil }) ?? true {
+                        gone = (time, isDeleted, now)
+                    }
                 }
             }
             if let document { return .change(document, targets: targets, removed: removed) }
             guard let gone else { return nil }
+            if let now = gone.now { return .change(now, targets: [], removed: removed) }
             // At the batch's time the document may exist again, outside of all targets. Clients ignore a document that
             // isn't newer than its deletion, also when another target has it later.
             return gone.isDeleted

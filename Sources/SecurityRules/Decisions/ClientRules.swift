@@ -138,6 +138,10 @@ private final class RulesPolicy: AccessPolicy {
                 named: { try view.named($0) }, isWritten: view.isWritten)
             let decision = try ruleset.decide(request, documents, maxCost: view.costLeft)
             try view.spend(decision.cost)
+            if view.isTrial {
+                guard decision.isAllowed else { throw Self.denied }
+                return
+            }
             rules.count(decision, of: generation)
             guard !decision.isAllowed else { return }
             rules.note(request, decision, of: client) {

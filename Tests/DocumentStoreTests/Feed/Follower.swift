@@ -29,7 +29,7 @@ struct Follower {
                 case .modified(let document):
                     let old = documents.updateValue(document, forKey: document.path)
                     #expect(old != nil && old != document)
-                case .removed(let document, _): #expect(documents.removeValue(forKey: document.path) == document)
+                case .removed(let document, _, _): #expect(documents.removeValue(forKey: document.path) == document)
                 }
             }
         case .count(let count, _): #expect(count == documents.count)

@@ -426,6 +426,39 @@ struct ListenerBoundsTests {
         }
     }
 
+    /// SDKs ask for the others. The last change of a document counts, also if it concerned no listener.
+    @Test func ofManyDocumentsThatLeaveSomeComeWithTheirNewStates() throws {
+        let versions: [Timestamp] = [1, 2, 3].map { Timestamp(microseconds: $0) }
+        func document(_ number: Int, _ version: Timestamp) throws -> Document {
+            Document(path: try DocumentPath("c/d\(number)"), fields: [:], createTime: versions[0], updateTime: version)
+        }
+        let before = try (0..<401).map { try document($0, versions[0]) }
+        var entries: [RecentChanges.Entry] = []
+        for version in versions.dropFirst() {
+            for (number, earlier) in before.enumerated() {
+                let isDeleted = number == 400 && version == versions[2]
+                let after = try isDeleted ? nil : document(number, version)
+                let change = DocumentChange(path: earlier.path, before: earlier, after: after)
+                entries.append(
+                    RecentChanges.Entry(change, version: version.microseconds, storedBytes: 0, weight: 0))
+            }
+        }
+        var left = LeftDocuments(entries)
+        let target = try ListenerTarget(.query(Query(collectionID: "c")))
+        let event = SizedEvent(.changes(before.map { .removed($0, deleted: false) }, at: versions[2]))
+        var counts: [Int] = []
+        for _ in 0..<3 {
+            let added = left.added(to: event, of: target) { _ in true }
+            guard case .changes(let changes, _) = added.event else { throw DocumentError(.unknown, "") }
+            var times: [Timestamp] = []
+            for case .removed(_, _, let now?) in changes { times.append(now.updateTime) }
+            #expect(times.allSatisfy { $0 == versions[2] })
+            #expect(added.bytes > event.bytes)
+            counts.append(times.count)
+        }
+        #expect(counts == [400, 400, 200])
+    }
+
     /// Rules may take some tenths of a second for each of a thousand documents, as a get may ask for.
     @Test func theCheckOfManyDocumentsEnds() async throws {
         struct Slow: AccessPolicy {

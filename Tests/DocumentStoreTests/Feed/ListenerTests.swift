@@ -52,6 +52,61 @@ struct ListenerTests {
         }
     }
 
+    /// Allows each list, and to get what isn't secret. Some decisions need another document, or take long.
+    private struct Partly: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            guard case .get(_, let document?) = access else { return }
+            if document.fields["elsewhere"] != nil { _ = try view.document(DocumentPath("c/other")) }
+            if document.fields["costly"] != nil { try view.spend(1_000) }
+            if document.fields["secret"] != nil { throw DocumentError(.permissionDenied, "secret") }
+        }
+    }
+
+    /// Two listeners on one query receive what is found out once, but not each other's documents.
+    @Test(arguments: [nil, 5] as [Int?])
+    func aDocumentThatLeavesComesWithItsNewStateIfTheListenerMayGetIt(limit: Int?) async throws {
+        try await withStore { test in
+            var query = Query(collectionID: "c")
+            query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+            query.limit = limit
+            let admin = try test.store.listen(to: .query(query))
+            let client = try test.store.listen(to: .query(query), in: OperationContext(owner: 1, policy: Partly()))
+            for listener in [admin, client] { _ = try await listener.next() }
+            for name in ["open", "secret", "elsewhere", "costly"] {
+                try await test.set("c/d", ["n": .integer(1)])
+                for listener in [admin, client] { _ = try await listener.next() }
+                let was = try #require(await test.get("c/d"))
+                let time = try await test.set("c/d", ["n": .integer(2), name: .boolean(true)]).commitTime
+                let now = try #require(await test.get("c/d"))
+                let left = ListenEvent.changes([.removed(was, deleted: false)], at: time)
+                let known = ListenEvent.changes([.removed(was, deleted: false, now: now)], at: time)
+                #expect(try await admin.next() == known)
+                #expect(try await client.next() == (name == "open" ? known : left))
+            }
+        }
+    }
+
+    /// SDKs know the state of a document that others have pushed out.
+    @Test func aDocumentThatIsPushedOutHasNoNewState() async throws {
+        try await withStore { test in
+            var query = Query(collectionID: "c")
+            query.orderBy = [Query.Order(try FieldPath("n"))]
+            query.limit = 1
+            try await test.set("c/a", ["n": .integer(2)])
+            let a = try #require(await test.get("c/a"))
+            let listener = try test.store.listen(to: .query(query))
+            _ = try await listener.next()
+            let first = try await test.set("c/b", ["n": .integer(1)]).commitTime
+            let b = try #require(await test.get("c/b"))
+            #expect(try await listener.next() == .changes([.removed(a, deleted: false), .added(b)], at: first))
+            let second = try await test.set("c/b", ["n": .integer(3)]).commitTime
+            let now = try #require(await test.get("c/b"))
+            #expect(
+                try await listener.next()
+                    == .changes([.removed(b, deleted: false, now: now), .added(a)], at: second))
+        }
+    }
+
     @Test func timeMovesOnWhereNothingConcernsTheListener() async throws {
         try await withStore { test in
             let listener = try test.store.listen(to: .documents([path("a/b")]))

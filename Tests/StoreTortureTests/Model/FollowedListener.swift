@@ -62,6 +62,13 @@ struct FollowedListener {
         let result = Self.result(of: target, in: state)
         let before = Dictionary(uniqueKeysWithValues: shown.map { ($0.path, $0) })
         let after = Dictionary(uniqueKeysWithValues: result.map { ($0.path, $0) })
+        // Documents that have left may come with their states.
+        let changes: [ListenChange] = try changes.map { change in
+            guard case .removed(let document, let isDeleted, let now?) = change else { return change }
+            try Self.expect(
+                now.updateTime == state?.documents[now.path]?.updateTime, "\(target) has left \(now) at \(at)")
+            return .removed(document, deleted: isDeleted)
+        }
         let removed: [ListenChange] = shown.filter { after[$0.path] == nil }.map {
             .removed($0, deleted: state?.documents[$0.path] == nil)
         }

@@ -1,0 +1,45 @@
+import DocumentModel
+
+/// The states after a round of the documents that changed in it, for listeners whose results they have left.
+///
+/// SDKs that have only an earlier state take the document for one of the result, show that as from their cache, and
+/// listen to the document by itself until they have its state.
+struct LeftDocuments {
+    private let changes: [RecentChanges.Entry]
+    /// Those that exist. From all changes: the last one of a document needn't concern a listener.
+    private lazy var states: [DocumentPath: Document] = changes.reduce(into: [:]) { states, entry in
+        states[entry.change.path] = entry.change.after
+    }
+    /// How many more are looked at in the round: many that leave at once, or many listeners, would keep the thread. An
+    /// SDK that isn't sent a state asks for it.
+    private var left = 1_000
+
+    init(_ changes: [RecentChanges.Entry]) { self.changes = changes }
+
+    /// The event with the states that a listener may have.
+    ///
+    /// - Parameter isAllowed: called for each.
+    mutating func added(
+        to event: SizedEvent, of target: ListenerTarget, isAllowed: (Document) -> Bool
+    ) -> SizedEvent {
+        // Removed documents come first.
+        guard case .changes(var effect, let time) = event.event, case .removed? = effect.first else { return event }
+        let query: NormalizedQuery
+        switch target {
+        // From these, documents are only deleted.
+        case .documents: return event
+        case .query(let whole): query = whole
+        case .window(let window): query = window.query
+        }
+        var isChanged = false
+        for (index, change) in effect.enumerated() {
+            guard case .removed(let document, false, _) = change, left > 0, let now = states[document.path]
+            else { continue }
+            left -= 1
+            guard isAllowed(now) else { continue }
+            effect[index] = .removed(document, deleted: false, now: query.project(now))
+            isChanged = true
+        }
+        return isChanged ? SizedEvent(.changes(effect, at: time)) : event
+    }
+}

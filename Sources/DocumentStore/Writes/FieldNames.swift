@@ -6,10 +6,13 @@ package enum FieldNames {
     /// The lead byte of U+0300; every character before it is in normal form C, whatever its neighbours.
     private static let firstCombining: UInt8 = 0xCC
 
+    /// Whether a text that has only such bytes is in normal form C.
+    package static func isInNormalForm(_ byte: UInt8) -> Bool { byte < firstCombining }
+
     /// - Throws: `invalidArgument` if the name isn't in normal form C, or that can't be determined.
     package static func check(_ name: String) throws(DocumentError) {
         var text = name
-        if text.withUTF8({ $0.allSatisfy { $0 < firstCombining } }) { return }
+        if text.withUTF8({ $0.allSatisfy(isInNormalForm) }) { return }
         guard TextBytes.equal(name, name.precomposedStringWithCanonicalMapping) else {
             throw .invalidArgument(
                 "the field name \"\(name)\" is not in Unicode's normal form C (NFC), as names of fields have to be; "

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import FirestoreMessages
 import SwiftProtobuf
 import TextFormats
@@ -23,10 +24,13 @@ struct DecodedSize {
         "a text has more than \(CombiningMarks.most) combining marks, such as accents, one after the other")
 
     /// - Throws: `invalidArgument` if the message takes too much, can't be decoded, or has a text that takes too long
-    ///   to compare, as its decoder does with the names of fields.
+    ///   to compare, as its decoder does with the names of fields; also if such a name isn't in normal form C: of two
+    ///   names that Swift treats as equal, the decoder keeps one.
     static func check(_ bytes: [UInt8], as type: any Message.Type) throws(DocumentError) {
         guard bytes.withUnsafeBytes({ CombiningMarks.areFew(in: $0) }) else { throw tooManyMarks }
-        guard bytes.count >= leastBytes, let part = Part(type) else { return }
+        guard bytes.count >= leastBytes || !bytes.allSatisfy(FieldNames.isInNormalForm), let part = Part(type) else {
+            return
+        }
         var size = DecodedSize(bytes)
         try size.read(part, to: bytes.count, depth: 0)
     }
@@ -48,6 +52,7 @@ struct DecodedSize {
                 let length = try integer(to: end)
                 guard length <= UInt64(end - position) else { throw Self.malformed }
                 let next = position + Int(length)
+                if case .entry = part, tag >> 3 == 1 { try checkName(bytes[position..<next]) }
                 if let inner = part.inner(tag >> 3) {
                     left -= inner.bytes
                     guard left >= 0 else { throw Self.tooMany }
@@ -59,6 +64,13 @@ struct DecodedSize {
             default: throw Self.malformed
             }
         }
+    }
+
+    private func checkName(_ bytes: ArraySlice<UInt8>) throws(DocumentError) {
+        guard !bytes.allSatisfy(FieldNames.isInNormalForm), let name = String(validating: bytes, as: UTF8.self) else {
+            return
+        }
+        try FieldNames.check(name)
     }
 
     private mutating func skip(_ count: Int, to end: Int) throws(DocumentError) {

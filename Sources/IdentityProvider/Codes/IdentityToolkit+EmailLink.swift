@@ -31,8 +31,11 @@ extension IdentityToolkit {
             let undo = try issueRecovery(of: old, now: user, code: recovery, origin: call.origin, in: transaction)
             recovered.withLock { $0 = undo }
             try require(!user.isDisabled, "USER_DISABLED")
+            // As for an account of a provider, SDKs can't ask for a second factor when they link an address.
             return .signIn(
-                SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "password"))
+                SignInCandidate(
+                    user: user, isNew: linked == nil && known == nil, provider: "password",
+                    secondFactor: caller?.secondFactor(of: user), asksForSecondFactor: caller == nil))
         }
         announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)
         let outcome = result.outcome

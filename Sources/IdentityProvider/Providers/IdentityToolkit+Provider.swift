@@ -90,7 +90,11 @@ extension IdentityToolkit {
             try require(!user.isDisabled, "USER_DISABLED")
             var user = user
             user.set(identity)
-            return .signIn(SignInCandidate(user: user, isNew: isNew, provider: provider))
+            // SDKs that link an account can't ask for a second factor: the caller goes on with what they have proved.
+            return .signIn(
+                SignInCandidate(
+                    user: user, isNew: isNew, provider: provider, secondFactor: caller?.secondFactor(of: user),
+                    asksForSecondFactor: caller == nil))
         }
         if let caller {
             let user = try self.user(of: caller, in: transaction)

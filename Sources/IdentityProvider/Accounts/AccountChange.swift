@@ -56,8 +56,8 @@ struct AccountChange: Sendable {
         let old = user
         if let email, email != user.email {
             // As on Firebase, a verified address takes the place of another, by a link.
-            try require(
-                isAdmin || user.secondFactors.isEmpty && !hidesAccounts, IdentityToolkit.unverifiedChange)
+            try require(isAdmin || user.secondFactors.isEmpty, IdentityToolkit.unverifiedChangeWithFactors)
+            try require(isAdmin || !hidesAccounts, IdentityToolkit.unverifiedChange)
             user.replaceEmail(by: email, at: transaction.milliseconds)
         }
         if let name = fields["displayName"] { user.displayName = name }
@@ -104,6 +104,9 @@ struct AccountChange: Sendable {
 
 extension IdentityToolkit {
     static let unverifiedChange = "OPERATION_NOT_ALLOWED : Please verify the new email before changing email."
+    /// The code by which apps know that the user has second factors, and send a link to the new address.
+    static let unverifiedChangeWithFactors =
+        "EMAIL_CHANGE_NEEDS_VERIFICATION : Multi-factor users must always have a verified email."
 
     /// Gives an account, whose address was not verified, to a person who has proved to own the address. Another one may have made
     /// it: nothing remains with which that one could sign in. Second factors stay, since only verified addresses get them: a

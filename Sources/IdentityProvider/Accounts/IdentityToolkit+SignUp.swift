@@ -37,7 +37,7 @@ extension IdentityToolkit {
             // Before anything depends on whether the address has an account.
             let linked = try caller.map { try self.user(of: $0, in: users) }
             let isOwn = linked.map { Self.isOwn(email, of: $0) } ?? false
-            try require(isOwn || linked?.secondFactors.isEmpty ?? true, Self.unverifiedChange)
+            try require(isOwn || linked?.secondFactors.isEmpty ?? true, Self.unverifiedChangeWithFactors)
             // A sign-up can't hide it; but one address can't ask for many.
             let subjects = try self.settings(users).hidesAccounts ? [address].compactMap { $0 } : []
             try attempts.begin(subjects, in: users, now: now())
@@ -62,7 +62,7 @@ extension IdentityToolkit {
                 try caller.map { try self.user(of: $0, in: transaction) }
                 ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             let isOwn = Self.isOwn(email, of: user)
-            try require(isOwn || user.secondFactors.isEmpty, Self.unverifiedChange)
+            try require(isOwn || user.secondFactors.isEmpty, Self.unverifiedChangeWithFactors)
             try require(try isOwn || transaction.user(email: email) == nil, "EMAIL_EXISTS")
             let old = user
             // What has verified it still counts.

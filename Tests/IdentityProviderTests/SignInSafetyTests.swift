@@ -282,6 +282,31 @@ import UserStore
         }
     }
 
+    /// Of two tabs, a browser froze one; the other has moved to another network, and goes on there.
+    @Test func aTokenFromBeforeIsGoodWhereItsSuccessorIsUsed() async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            let user = try await host.signUp()
+            let moved = try await host.refresh(user.refreshToken, from: "198.51.100.1")
+            let successor = try #require(moved.body["refresh_token"]?.text)
+            #expect(try await host.refresh(successor, from: "198.51.100.1").status == 200)
+            clock.advance(by: .seconds(5000))
+            let thawed = try await host.refresh(user.refreshToken, from: "198.51.100.1")
+            #expect(thawed.status == 200)
+            let own = try #require(thawed.body["refresh_token"]?.text)
+            #expect(own != user.refreshToken && own != successor)
+            // Both go on, also elsewhere.
+            clock.advance(by: .seconds(5000))
+            #expect(try await host.refresh(own, from: "203.0.113.1").status == 200)
+            #expect(try await host.refresh(successor, from: "198.51.100.1").status == 200)
+            // From yet another place, it was copied.
+            #expect(
+                try await host.refresh(user.refreshToken, from: "203.0.113.9").body.errorMessage == "TOKEN_EXPIRED")
+            #expect(
+                try await host.refresh(successor, from: "198.51.100.1").body.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
     /// A client that moves on twice has a token whose predecessors aren't stored.
     @Test func aCopyThatIsTwoSuccessorsAheadEndsTheSignIn() async throws {
         try await SignInHost.serving { host in

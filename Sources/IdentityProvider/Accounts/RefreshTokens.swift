@@ -26,7 +26,7 @@ extension IdentityToolkit {
     /// The refresh token stays good, as with Google. One that is used from another address than before gets a successor;
     /// if it comes again once the successor is in use, it was copied, and all tokens of the sign-in end, even if the token
     /// itself isn't stored any more. They also end if it comes again and again from other addresses, and no successor is ever
-    /// used.
+    /// used. From the address of a successor it comes from the same client, and gets a successor of its own.
     func refresh(_ call: SignInCall) async throws -> JSONObject {
         let grant = try require(call["grantType"], "MISSING_GRANT_TYPE")
         try require(grant == "refresh_token", "INVALID_GRANT_TYPE")
@@ -77,9 +77,14 @@ extension IdentityToolkit {
         try require(!user.isDisabled, "USER_DISABLED")
         user.limitRevocation(to: transaction.seconds)
         try require(token.issuedAt >= user.validSince ?? 0, "TOKEN_EXPIRED")
+        var isLate = false
         if let supersededAt = token.supersededAt, transaction.seconds > supersededAt + Self.successionGrace {
-            try transaction.endFamily(token.family, of: user.uid)
-            return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
+            // Where a successor is used, a tab that the browser had frozen meanwhile may have it, or an app's extension.
+            guard try transaction.hasCurrentToken(of: token.family, from: origin, uid: user.uid) else {
+                try transaction.endFamily(token.family, of: user.uid)
+                return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
+            }
+            isLate = true
         }
         if let predecessor = token.predecessor, var old = try transaction.refreshToken(predecessor),
             old.supersededAt == nil
@@ -98,7 +103,7 @@ extension IdentityToolkit {
             transaction.update(old, hash: predecessor)
         }
         var newest = text
-        if !token.origin.isEmpty, token.origin != origin {
+        if isLate || !token.origin.isEmpty && token.origin != origin {
             guard token.successors.count < Self.maxLostSuccessors else {
                 try transaction.endFamily(token.family, of: user.uid)
                 return .failure(IdentityToolkitError("TOKEN_EXPIRED"))

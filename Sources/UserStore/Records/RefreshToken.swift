@@ -3,8 +3,8 @@ import DocumentModel
 /// A refresh token, of which only a hash is stored.
 ///
 /// Tokens of one sign-in form a family. A token that is used from elsewhere than before gets a successor; once the
-/// successor has been used, the older one may have been stolen if it comes again, and the family ends. It ends as well if a
-/// token gets more successors than a client can have lost.
+/// successor has been used, the older one may have been stolen if it comes again from yet another place, and the family ends.
+/// It ends as well if a token gets more successors than a client can have lost.
 package struct RefreshToken: Hashable, Sendable {
     package var session: SignInSession
     /// Seconds since 1970.

@@ -50,6 +50,15 @@ extension UserReader {
         }
     }
 
+    /// Whether a sign-in has a refresh token that was used last from an origin, and of which no successor is in use. Looks at
+    /// all that the user has.
+    package func hasCurrentToken(of family: [UInt8], from origin: [UInt8], uid: String) throws -> Bool {
+        try keys(startingWith: UserKeys.tokens(of: uid), limit: .max).contains { key in
+            guard let token = try refreshToken(UserKeys.hash(in: key)) else { return false }
+            return token.family == family && token.origin == origin && token.supersededAt == nil
+        }
+    }
+
     /// The sign-ins of a user that have refresh tokens, some of them several times. Looks at all that the user has.
     package func sessions(of uid: String) throws -> [SignInSession] {
         try keys(startingWith: UserKeys.tokens(of: uid), limit: .max).compactMap { key in

@@ -307,6 +307,34 @@ import UserStore
         }
     }
 
+    /// A phone moves often, and of the tokens from before one is stored.
+    @Test func aForgottenTokenIsGoodWhereTheSignInGoesOn() async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            let user = try await host.signUp()
+            var newest = user.refreshToken
+            for n in 1...3 {
+                for _ in 1...2 {
+                    clock.advance(by: .seconds(3600))
+                    let moved = try await host.refresh(newest, from: "198.51.100.\(n)")
+                    newest = try #require(moved.body["refresh_token"]?.text)
+                }
+            }
+            let hash = Secrets.hash(user.refreshToken)
+            #expect(try await host.users.read { try $0.refreshToken(hash) } == nil)
+            let thawed = try await host.refresh(user.refreshToken, from: "198.51.100.3")
+            #expect(thawed.body["user_id"]?.text == user.uid)
+            let own = try #require(thawed.body["refresh_token"]?.text)
+            clock.advance(by: .seconds(3600))
+            #expect(try await host.refresh(own, from: "198.51.100.3").body["refresh_token"]?.text == own)
+            #expect(try await host.refresh(newest, from: "198.51.100.3").body["refresh_token"]?.text == newest)
+            // Elsewhere it was copied.
+            #expect(
+                try await host.refresh(user.refreshToken, from: "203.0.113.9").body.errorMessage == "TOKEN_EXPIRED")
+            #expect(try await host.refresh(own, from: "198.51.100.3").body.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
     /// A client that moves on twice has a token whose predecessors aren't stored.
     @Test func aCopyThatIsTwoSuccessorsAheadEndsTheSignIn() async throws {
         try await SignInHost.serving { host in

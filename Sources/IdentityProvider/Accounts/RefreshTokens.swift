@@ -33,11 +33,14 @@ extension IdentityToolkit {
         let text = try require(call["refreshToken"], "MISSING_REFRESH_TOKEN")
         let origin = Self.trace(of: call.origin)
         let hash = Secrets.hash(text)
-        guard try await users.read({ try $0.refreshToken(hash) != nil }),
-            let result = try await users.commit({ transaction in
-                try refresh(text, from: origin, in: transaction)
-            })
-        else { throw try await refusal(of: text, from: origin) }
+        let result: Result<SignedInUser, IdentityToolkitError>
+        if try await users.read({ try $0.refreshToken(hash) != nil }),
+            let stored = try await users.commit({ transaction in try refresh(text, from: origin, in: transaction) })
+        {
+            result = stored
+        } else {
+            result = try await refreshForgotten(text, from: origin)
+        }
         let signedIn = try result.get()
         let idToken = try issuer.idToken(of: signedIn.user, in: signedIn.session, now: signedIn.issuedAt)
         return [
@@ -48,22 +51,34 @@ extension IdentityToolkit {
         ]
     }
 
-    /// Why a token is refused that isn't stored. If the sign-in that it belonged to goes on, it was copied: the sign-in
-    /// ends.
+    /// Refreshes a token that isn't stored, if the sign-in that it belonged to goes on at the same address. If that goes on
+    /// elsewhere, the token was copied, and the sign-in ends.
     ///
     /// Anyone may send such texts. So the sign-in is looked for in turn by address, and the writer's thread, for which
     /// all commits wait, isn't asked before it is found.
-    private func refusal(of text: String, from origin: [UInt8]) async throws -> IdentityToolkitError {
+    private func refreshForgotten(
+        _ text: String, from origin: [UInt8]
+    ) async throws -> Result<SignedInUser, IdentityToolkitError> {
         let given = try require(RefreshTokenText(text), "INVALID_REFRESH_TOKEN")
-        let family = given.familySecret.map { RefreshTokenText.family(of: $0) }
+        let named = given.familySecret.map { RefreshTokenText.family(of: $0) }
         let client = origin.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let isCopy = try await users.read(of: client) { users in
+        let goesOn = try await users.read(of: client) { users in
             // Clients sign out on both codes, and would try for ever on another.
             try require(try users.user(given.uid) != nil, "USER_NOT_FOUND")
-            return try family.map { try users.hasFamily($0, of: given.uid) } ?? false
+            return try named.map { try users.hasFamily($0, of: given.uid) } ?? false
         }
-        if isCopy, let family { try await users.commit { try $0.endFamily(family, of: given.uid) } }
-        return IdentityToolkitError("TOKEN_EXPIRED")
+        guard goesOn, let family = named else { return .failure(IdentityToolkitError("TOKEN_EXPIRED")) }
+        return try await users.commit { transaction -> Result<SignedInUser, IdentityToolkitError> in
+            // The client has moved more than once since a tab was frozen.
+            guard let (hash, current) = try transaction.currentToken(of: family, from: origin, uid: given.uid) else {
+                try transaction.endFamily(family, of: given.uid)
+                return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
+            }
+            let user = try refreshingUser(of: current, in: transaction)
+            return try issueSuccessor(
+                of: current, hash, succeeds: nil, for: user, familySecret: given.familySecret, from: origin,
+                in: transaction)
+        }
     }
 
     /// - Returns: the user, or a failure that is decided together with a change; nil if the token isn't stored.
@@ -71,16 +86,12 @@ extension IdentityToolkit {
         _ text: String, from origin: [UInt8], in transaction: UserTransaction
     ) throws -> Result<SignedInUser, IdentityToolkitError>? {
         let hash = Secrets.hash(text)
-        guard var token = try transaction.refreshToken(hash) else { return nil }
-        let session = token.session
-        var user = try require(try transaction.user(session.uid), "USER_NOT_FOUND")
-        try require(!user.isDisabled, "USER_DISABLED")
-        user.limitRevocation(to: transaction.seconds)
-        try require(token.issuedAt >= user.validSince ?? 0, "TOKEN_EXPIRED")
+        guard let token = try transaction.refreshToken(hash) else { return nil }
+        let user = try refreshingUser(of: token, in: transaction)
         var isLate = false
         if let supersededAt = token.supersededAt, transaction.seconds > supersededAt + Self.successionGrace {
             // Where a successor is used, a tab that the browser had frozen meanwhile may have it, or an app's extension.
-            guard try transaction.hasCurrentToken(of: token.family, from: origin, uid: user.uid) else {
+            guard try transaction.currentToken(of: token.family, from: origin, uid: user.uid) != nil else {
                 try transaction.endFamily(token.family, of: user.uid)
                 return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
             }
@@ -102,27 +113,55 @@ extension IdentityToolkit {
             (old.predecessor, old.successors) = (nil, [])
             transaction.update(old, hash: predecessor)
         }
-        var newest = text
-        if isLate || !token.origin.isEmpty && token.origin != origin {
-            guard token.successors.count < Self.maxLostSuccessors else {
-                try transaction.endFamily(token.family, of: user.uid)
-                return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
-            }
-            newest = RefreshTokenText(of: session.uid, familySecret: RefreshTokenText(text)?.familySecret).text
-            let successor = Secrets.hash(newest)
-            try transaction.insert(
-                RefreshToken(
-                    session: session, issuedAt: token.issuedAt, family: token.family, origin: origin,
-                    predecessor: hash),
-                hash: successor)
-            token.successors.append(successor)
-            transaction.update(token, hash: hash)
+        guard isLate || !token.origin.isEmpty && token.origin != origin else {
+            return .success(try refreshed(user, in: token.session, text, in: transaction))
         }
+        return try issueSuccessor(
+            of: token, hash, succeeds: hash, for: user, familySecret: RefreshTokenText(text)?.familySecret,
+            from: origin, in: transaction)
+    }
+
+    /// - Throws: an ``IdentityToolkitError`` if the user's tokens are not to be refreshed.
+    private func refreshingUser(of token: RefreshToken, in transaction: UserTransaction) throws -> UserRecord {
+        var user = try require(try transaction.user(token.session.uid), "USER_NOT_FOUND")
+        try require(!user.isDisabled, "USER_DISABLED")
+        user.limitRevocation(to: transaction.seconds)
+        try require(token.issuedAt >= user.validSince ?? 0, "TOKEN_EXPIRED")
+        return user
+    }
+
+    /// Issues another token of the same sign-in, unless it has as many as a client can have lost.
+    ///
+    /// - Parameter predecessor: the token that ends once the new one is used; nil if another tab goes on with it.
+    private func issueSuccessor(
+        of given: RefreshToken, _ hash: [UInt8], succeeds predecessor: [UInt8]?, for user: UserRecord,
+        familySecret: String?, from origin: [UInt8], in transaction: UserTransaction
+    ) throws -> Result<SignedInUser, IdentityToolkitError> {
+        var token = given
+        guard token.successors.count < Self.maxLostSuccessors else {
+            try transaction.endFamily(token.family, of: user.uid)
+            return .failure(IdentityToolkitError("TOKEN_EXPIRED"))
+        }
+        let newest = RefreshTokenText(of: user.uid, familySecret: familySecret).text
+        let successor = Secrets.hash(newest)
+        try transaction.insert(
+            RefreshToken(
+                session: token.session, issuedAt: token.issuedAt, family: token.family, origin: origin,
+                predecessor: predecessor),
+            hash: successor)
+        token.successors.append(successor)
+        transaction.update(token, hash: hash)
+        return .success(try refreshed(user, in: token.session, newest, in: transaction))
+    }
+
+    private func refreshed(
+        _ user: UserRecord, in session: SignInSession, _ refreshToken: String, in transaction: UserTransaction
+    ) throws -> SignedInUser {
+        var user = user
         user.lastRefreshAt = transaction.milliseconds
         try transaction.update(user)
-        return .success(
-            SignedInUser(
-                user: user, session: session, refreshToken: newest, issuedAt: transaction.seconds, isNew: false))
+        return SignedInUser(
+            user: user, session: session, refreshToken: refreshToken, issuedAt: transaction.seconds, isNew: false)
     }
 
     /// What is kept of an address: enough to see whether it is the same.

@@ -50,13 +50,19 @@ extension UserReader {
         }
     }
 
-    /// Whether a sign-in has a refresh token that was used last from an origin, and of which no successor is in use. Looks at
-    /// all that the user has.
-    package func hasCurrentToken(of family: [UInt8], from origin: [UInt8], uid: String) throws -> Bool {
-        try keys(startingWith: UserKeys.tokens(of: uid), limit: .max).contains { key in
-            guard let token = try refreshToken(UserKeys.hash(in: key)) else { return false }
-            return token.family == family && token.origin == origin && token.supersededAt == nil
+    /// A refresh token of a sign-in that is used from an origin, and of which no successor is in use; nil if there is none.
+    /// Looks at all that the user has.
+    package func currentToken(
+        of family: [UInt8], from origin: [UInt8], uid: String
+    ) throws -> (hash: [UInt8], token: RefreshToken)? {
+        for key in try keys(startingWith: UserKeys.tokens(of: uid), limit: .max) {
+            let hash = UserKeys.hash(in: key)
+            guard let token = try refreshToken(hash), token.family == family, token.origin == origin,
+                token.supersededAt == nil
+            else { continue }
+            return (hash, token)
         }
+        return nil
     }
 
     /// The sign-ins of a user that have refresh tokens, some of them several times. Looks at all that the user has.

@@ -367,6 +367,22 @@ import UserStore
         }
     }
 
+    /// The SDK of iOS takes a time without for the present one, each time.
+    @Test(arguments: [
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"), ("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.678Z"),
+    ]) func theTimeOfASecondFactorHasMilliseconds(given: String, expected: String) async throws {
+        try await SignInHost.serving { host in
+            let user = try await host.signUp("ada@example.com", "right-one")
+            let factors = #"[{"phoneInfo":"+4915112345678","enrolledAt":"\#(given)"}]"#
+            let changed = try await host.admin(
+                "update", #"{"localId":"\#(user.uid)","mfa":{"enrollments":\#(factors)}}"#)
+            #expect(changed.status == 200)
+            let signedIn = try await host.signIn("ada@example.com", "right-one")
+            let hints = try signedIn.body["mfaInfo"]?.elements() ?? []
+            #expect(hints.map { $0["enrolledAt"]?.text } == [expected])
+        }
+    }
+
     @Test func helperDeletesAllUsersOfItsProject() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

@@ -99,7 +99,7 @@ extension SecondFactor {
 
     private var outline: JSONObject {
         var json: JSONObject = [
-            "mfaEnrollmentId": .string(id), "enrolledAt": .string(Timestamp(milliseconds: enrolledAt).rfc3339),
+            "mfaEnrollmentId": .string(id), "enrolledAt": .string(Timestamp(milliseconds: enrolledAt).withMilliseconds),
         ]
         json["displayName"] = displayName.map(JSONValue.string)
         if case .authenticator = kind { json["totpInfo"] = [:] }
@@ -115,6 +115,14 @@ extension SecondFactor {
             return shown >= 0 ? character : "*"
         }
         return String(reversed.reversed())
+    }
+}
+
+extension Timestamp {
+    /// As `2026-01-02T03:04:05.000Z`, also at a whole second: iOS reads no time without.
+    var withMilliseconds: String {
+        let text = rfc3339
+        return text.utf8.contains(UInt8(ascii: ".")) ? text : String(text.dropLast()) + ".000Z"
     }
 }
 

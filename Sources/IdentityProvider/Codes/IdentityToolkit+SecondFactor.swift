@@ -41,7 +41,7 @@ extension IdentityToolkit {
                 "sharedSecretKey": .string(Authenticator.text(of: secret)),
                 "verificationCodeLength": .integer(Int64(Authenticator.digits)), "hashingAlgorithm": "SHA1",
                 "periodSec": .integer(Authenticator.period), "sessionInfo": .string(session),
-                "finalizeEnrollmentTime": .string(Timestamp(seconds: deadline, nanoseconds: 0).rfc3339),
+                "finalizeEnrollmentTime": .string(Timestamp(seconds: deadline, nanoseconds: 0).withMilliseconds),
             ]
         ]
     }

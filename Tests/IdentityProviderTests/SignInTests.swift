@@ -383,6 +383,17 @@ import UserStore
         }
     }
 
+    /// iOS sends the older path.
+    @Test(arguments: [
+        "/www.googleapis.com/identitytoolkit/v3/relyingparty/signInWithGameCenter?key=fake",
+        "/identitytoolkit.googleapis.com/v1/accounts:signInWithGameCenter?key=fake",
+    ]) func gameCenterIsRefusedWithASentence(path: String) async throws {
+        try await SignInHost.serving { host in
+            let answer = try await host.send(path, json: #"{"playerId":"p","signature":"s","salt":"s"}"#)
+            expect(answer, "OPERATION_NOT_ALLOWED : This host can't sign in with Game Center.")
+        }
+    }
+
     @Test func helperDeletesAllUsersOfItsProject() async throws {
         try await SignInHost.serving { host in
             let user = try await host.signUp()

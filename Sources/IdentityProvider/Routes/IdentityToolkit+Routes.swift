@@ -19,6 +19,9 @@ extension IdentityToolkit {
         case .resetPassword: try await resetPassword(call)
         case .sendVerificationCode: try await sendVerificationCode(call)
         case .revokeToken: try await revokeToken(call)
+        // Of other errors the SDK of iOS tells apps that they are internal ones.
+        case .signInWithGameCenter:
+            throw IdentityToolkitError("OPERATION_NOT_ALLOWED : This host can't sign in with Game Center.")
         case .startEnrollment: try await startEnrollment(call)
         case .finishEnrollment: try await finishEnrollment(call)
         case .withdraw: try await withdraw(call)

@@ -18,7 +18,7 @@ enum SignInRoute: Hashable, Sendable {
     enum Operation: String, Hashable, Sendable, CaseIterable {
         case signUp, signInWithPassword, lookup, signInWithIdp, update, signInWithCustomToken, delete
         case signInWithEmailLink, sendOobCode, signInWithPhoneNumber, createAuthUri, resetPassword
-        case sendVerificationCode, revokeToken
+        case sendVerificationCode, revokeToken, signInWithGameCenter
         case startEnrollment, finishEnrollment, withdraw, startSecondFactor, finishSecondFactor
         case projects, recaptchaParams, recaptchaConfig, passwordPolicy, sessionCookiePublicKeys
         case batchCreate, batchDelete, batchGet, query, createSessionCookie, config, updateConfig
@@ -189,7 +189,7 @@ enum SignInRoute: Hashable, Sendable {
         uniqueKeysWithValues: [
             Operation.signUp, .signInWithPassword, .lookup, .signInWithIdp, .update, .signInWithCustomToken, .delete,
             .signInWithEmailLink, .sendOobCode, .signInWithPhoneNumber, .createAuthUri, .resetPassword,
-            .sendVerificationCode, .revokeToken,
+            .sendVerificationCode, .revokeToken, .signInWithGameCenter,
         ].map { ($0.rawValue, $0) })
 
     private static let accountsOfProject: [String: Operation] = [
@@ -203,6 +203,7 @@ enum SignInRoute: Hashable, Sendable {
         "deleteAccount": .delete, "emailLinkSignin": .signInWithEmailLink, "getOobConfirmationCode": .sendOobCode,
         "verifyPhoneNumber": .signInWithPhoneNumber, "createAuthUri": .createAuthUri,
         "resetPassword": .resetPassword, "sendVerificationCode": .sendVerificationCode,
+        "signInWithGameCenter": .signInWithGameCenter,
         "uploadAccount": .batchCreate, "downloadAccount": .batchGet,
     ]
 }

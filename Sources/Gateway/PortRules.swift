@@ -95,21 +95,23 @@ package struct PortRules: Sendable {
         guard let hosts else { return nil }
         if let refusal = hosts.refusal(of: head) { return refusal }
         // First whether a page sent it: most requests come from programs, with a long token.
-        guard head.headers.contains(name: "Origin"), Self.needsOwner(head) else { return nil }
+        guard head.headers.contains(name: "Origin"), needsOwner(head) else { return nil }
         // A browser's question does nothing; what it asks about is refused then, with a reason that developers can read.
         if head.method == .OPTIONS, head.headers.contains(name: "Access-Control-Request-Method") { return nil }
         return hosts.refusal(ofForeign: head)
     }
 
     /// Whether a request acts as the owner or uses a helper of the emulator. Pages of other sites may do neither.
-    private static func needsOwner(_ head: HTTPRequestHead) -> Bool {
+    private func needsOwner(_ head: HTTPRequestHead) -> Bool {
         // Servers may skip empty segments, as those of `//emulator/…`.
         if head.uri.split(separator: "/").first == "emulator" { return true }
         return head.headers["Authorization"].contains { value in
             let words = value.utf8.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
-            // The auth port takes "owner" in any case, as the emulator does.
-            return words.count == 2 && words[1].count == 5 && String(words[1])?.lowercased() == "owner"
-                && String(words[0])?.lowercased() == "bearer"
+            guard words.count == 2, String(words[0])?.lowercased() == "bearer", let token = String(words[1]) else {
+                return false
+            }
+            // The auth port takes "owner" in any case, and Google's access tokens for the owner's, as the emulator does.
+            return token.lowercased() == "owner" || hasSignIn && BearerToken.isGoogleAccessToken(token)
         }
     }
 }

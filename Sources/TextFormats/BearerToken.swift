@@ -6,4 +6,7 @@ package enum BearerToken {
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return parts[1]
     }
+
+    /// Whether a token is one of Google's access tokens, which Google alone can verify.
+    package static func isGoogleAccessToken(_ token: some StringProtocol) -> Bool { token.hasPrefix("ya29.") }
 }

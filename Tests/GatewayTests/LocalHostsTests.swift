@@ -74,11 +74,14 @@ import Workers
         }
     }
 
-    private func refusal(_ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders) -> Int? {
+    private func refusal(
+        _ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders, hasSignIn: Bool = false
+    ) -> Int? {
         var all: HTTPHeaders = ["Host": "localhost"]
         all.add(contentsOf: headers)
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: all)
-        return PortRules(hosts: Self.hosts, memory: PortMemory()).refusal(of: head).map { Int($0.status.code) }
+        let rules = PortRules(hosts: Self.hosts, memory: PortMemory(), hasSignIn: hasSignIn)
+        return rules.refusal(of: head).map { Int($0.status.code) }
     }
 
     @Test func pagesOfOtherSitesAreNeitherOwnersNorUseTheHelpers() {
@@ -100,5 +103,14 @@ import Workers
         #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", [:]) == nil)
         #expect(
             refusal(.DELETE, "/emulator/v1/x", ["Origin": "http://localhost", "origin": foreign]) == 403)
+    }
+
+    /// The auth port takes an access token of Google's for the owner's. An HTTP function may be sent one by any page.
+    @Test func pagesOfOtherSitesHaveNoAccessTokenForSignIn() {
+        let headers: HTTPHeaders = ["Origin": "https://evil.test", "Authorization": "bearer ya29.c.opaque"]
+        #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", headers, hasSignIn: true) == 403)
+        #expect(refusal(.POST, "/demo-shop/us-central1/f", headers) == nil)
+        let program: HTTPHeaders = ["Authorization": "Bearer ya29.c.opaque"]
+        #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", program, hasSignIn: true) == nil)
     }
 }

@@ -110,7 +110,7 @@ package struct PortRules: Sendable {
             guard words.count == 2, String(words[0])?.lowercased() == "bearer", let token = String(words[1]) else {
                 return false
             }
-            // The auth port takes "owner" in any case, and Google's access tokens for the owner's, as the emulator does.
+            // The auth port takes "owner" in any case, and Google's access tokens for the owner's.
             return token.lowercased() == "owner" || hasSignIn && BearerToken.isGoogleAccessToken(token)
         }
     }

@@ -54,6 +54,21 @@ import Testing
         #expect(log.all.filter { $0 == line }.count == 2)
     }
 
+    /// The first page again would seem to be the next one, without an end.
+    @Test(arguments: [#"{"offset":"2"}"#, #"{"offset":2}"#, #"{"sortBy":"CREATED_AT"}"#, #"{"order":"DESC"}"#])
+    func queriesThatCannotBeAnsweredAreRefused(json: String) async throws {
+        try await SignInHost.serving { host in
+            try await insert(4, in: host.users)
+            let answer = try await host.admin("query", json)
+            #expect(answer.status == 400)
+            #expect(answer.body.errorMessage?.hasPrefix("INVALID_ARGUMENT : Queries are answered from") == true)
+            let plain = try await host.admin(
+                "query", #"{"returnUserInfo":true,"limit":"3","offset":"0","sortBy":"USER_ID","order":"ASC"}"#)
+            let found = try plain.body["userInfo"]?.elements() ?? []
+            #expect(try found.map { try $0["localId"]?.string() } == ["u0", "u1", "u2"])
+        }
+    }
+
     /// In one commit, all others would wait until all users are deleted.
     @Test func manyUsersAreDeletedInSeveralCommits() async throws {
         try await SignInHost.serving { host in

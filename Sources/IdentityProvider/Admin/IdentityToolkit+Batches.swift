@@ -37,11 +37,17 @@ extension IdentityToolkit {
         return found
     }
 
-    /// `accounts:query` without an expression: all users, up to 500, or their number.
+    /// `accounts:query` without an expression: all users, up to 500, or their number. As with the emulator, it has no
+    /// other order and no offset; a page that seemed to have one would be the first page again.
     func queryUsers(_ call: SignInCall) async throws -> JSONObject {
         try require(
             call.fields.messages("expression").isEmpty,
             "INVALID_ARGUMENT : Queries with an expression are not supported: look users up, or list them.")
+        let sorting = [call.fields["sortBy"] ?? "USER_ID", call.fields["order"] ?? "ASC"]
+        try require(
+            ["USER_ID", "SORT_BY_FIELD_UNSPECIFIED"].contains(sorting[0])
+                && ["ASC", "ORDER_UNSPECIFIED"].contains(sorting[1]) && call.fields.integer("offset") ?? 0 == 0,
+            "INVALID_ARGUMENT : Queries are answered from the first user on, in the order of ids: list users to go on.")
         if call.fields.flag("returnUserInfo") == false {
             let count = try await users.read(isLong: true) { try $0.userCount() }
             return ["recordsCount": .string(String(count))]

@@ -59,8 +59,8 @@ package struct RealtimeCredentials: Sendable {
     func bearer(
         of token: String, override: Override? = nil, allowsOwner: Bool, _ completion: @escaping Completion
     ) {
-        // Google's access tokens are what kreait/firebase-php sends to emulators, too, and Node's firebase-admin to get and
-        // set rules.
+        // Emulators are sent Google's access tokens, too: by kreait/firebase-php, and by Node's firebase-admin, which gets
+        // and sets rules with them.
         if isDevelopment, token == "owner" || BearerToken.isGoogleAccessToken(token) {
             guard allowsOwner else { return completion(.failure(.permissionDenied)) }
             return completion(.success(Bearer(override?.principal ?? .admin)))

@@ -22,7 +22,7 @@ extension JSONNode {
         for member in try members() {
             switch member.key {
             case "op":
-                switch try member.value.string() {
+                switch try member.value.choice(["OPERATOR_UNSPECIFIED", "AND", "OR"]) {
                 case "AND": isAnd = true
                 case "OR": isAnd = false
                 default: throw member.value.problem("\(member.value.summary) is not an operator; write AND or OR")
@@ -45,7 +45,7 @@ extension JSONNode {
             switch member.key {
             case "field": field = try member.value.fieldReference()
             case "op":
-                comparison = Query.Operator(rest: try member.value.string())
+                comparison = Query.Operator(rest: try member.value.choice(Query.Operator.restNames))
                 if comparison == nil {
                     throw member.value.problem("\(member.value.summary) is not an operator of a field filter")
                 }
@@ -64,7 +64,7 @@ extension JSONNode {
             switch member.key {
             case "field": field = try member.value.fieldReference()
             case "op":
-                test = Query.UnaryOperator(rest: try member.value.string())
+                test = Query.UnaryOperator(rest: try member.value.choice(Query.UnaryOperator.restNames))
                 if test == nil { throw member.value.problem("\(member.value.summary) is not a unary operator") }
             default: throw member.unknown
             }
@@ -142,6 +142,12 @@ extension Query.Operator {
         self = named
     }
 
+    /// The names at their numbers.
+    fileprivate static let restNames = [
+        "OPERATOR_UNSPECIFIED", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN", "GREATER_THAN_OR_EQUAL", "EQUAL",
+        "NOT_EQUAL", "ARRAY_CONTAINS", "IN", "ARRAY_CONTAINS_ANY", "NOT_IN",
+    ]
+
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.restName, $0) })
 }
 
@@ -159,4 +165,7 @@ extension Query.UnaryOperator {
         guard let named = Self.allCases.first(where: { $0.restName == name }) else { return nil }
         self = named
     }
+
+    /// The names at their numbers, of which one is no longer used.
+    fileprivate static let restNames = ["OPERATOR_UNSPECIFIED", "", "IS_NAN", "IS_NULL", "IS_NOT_NAN", "IS_NOT_NULL"]
 }

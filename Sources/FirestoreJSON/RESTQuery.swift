@@ -76,7 +76,7 @@ extension JSONNode {
             switch member.key {
             case "field": field = try member.value.fieldReference()
             case "direction":
-                switch try member.value.string() {
+                switch try member.value.choice(["DIRECTION_UNSPECIFIED", "ASCENDING", "DESCENDING"]) {
                 case "ASCENDING", "DIRECTION_UNSPECIFIED": descending = false
                 case "DESCENDING": descending = true
                 default: throw member.value.problem("\(member.value.summary) is neither ASCENDING nor DESCENDING")

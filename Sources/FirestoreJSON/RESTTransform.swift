@@ -44,7 +44,7 @@ extension RESTWriteReader {
     private func operation(_ member: JSONNode.Member) throws(JSONProblem) -> FieldTransform.Operation {
         switch member.key {
         case "setToServerValue":
-            guard case .string("REQUEST_TIME") = member.value.kind else {
+            guard try member.value.choice(["SERVER_VALUE_UNSPECIFIED", "REQUEST_TIME"]) == "REQUEST_TIME" else {
                 throw member.value.problem("\(member.value.summary) is not REQUEST_TIME, the only server value")
             }
             return .serverTimestamp

@@ -75,6 +75,17 @@ extension JSONNode {
         return bytes
     }
 
+    /// Reads the name of an enum's value, which may stand there as its number: Google's library for Node sends numbers.
+    ///
+    /// - Parameter names: the names at their numbers.
+    func choice(_ names: [String]) throws(JSONProblem) -> String {
+        guard case .integer(let number) = kind else { return try string() }
+        guard let index = Int(exactly: number), names.indices.contains(index) else {
+            throw problem("\(summary) is not the number of a value")
+        }
+        return names[index]
+    }
+
     /// Reads a full document name, of any database: a reference may point to another one.
     func documentName() throws(JSONProblem) -> DocumentName {
         let text = try string()

@@ -22,7 +22,8 @@ extension JSONNode {
             case "vectorField": field = try node.fieldReference()
             case "queryVector": vector = try node.value()
             case "distanceMeasure":
-                measure = VectorSearch.Measure(rawValue: try node.string())
+                measure = VectorSearch.Measure(
+                    rawValue: try node.choice(["DISTANCE_MEASURE_UNSPECIFIED", "EUCLIDEAN", "COSINE", "DOT_PRODUCT"]))
                 guard measure != nil else {
                     throw node.problem("\(node.summary) is not EUCLIDEAN, COSINE or DOT_PRODUCT")
                 }

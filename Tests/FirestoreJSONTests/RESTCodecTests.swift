@@ -64,6 +64,52 @@ struct RESTCodecTests {
         }
     }
 
+    private static let comparisons: [(number: Int, name: Query.Operator)] = [
+        (1, .lessThan), (2, .lessThanOrEqual), (3, .greaterThan), (4, .greaterThanOrEqual), (5, .equal),
+        (6, .notEqual), (7, .arrayContains), (8, .in), (9, .arrayContainsAny), (10, .notIn),
+    ]
+    private static let tests: [(number: Int, name: Query.UnaryOperator)] = [
+        (2, .isNaN), (3, .isNull), (4, .isNotNaN), (5, .isNotNull),
+    ]
+
+    /// Google's library for Node sends numbers by REST, with `preferRest`.
+    @Test func valuesOfEnumsAreNamedByTheirNumbers() throws {
+        let field = FieldPath(segments: ["a"])
+        let place = #""field":{"fieldPath":"a"}"#
+        func query(_ filter: String) throws -> Query {
+            let order = #"[{\#(place),"direction":2},{"field":{"fieldPath":"b"},"direction":1}]"#
+            let text = #"{"from":[{"collectionId":"c"}],"where":{\#(filter)},"orderBy":\#(order)}"#
+            return try JSONNode(parsing: Array(text.utf8)).structuredQuery(parent: nil)
+        }
+        for (number, name) in Self.comparisons {
+            let read = try query(#""fieldFilter":{\#(place),"op":\#(number),"value":{"arrayValue":{}}}"#)
+            #expect(read.filter == .field(field, name, .array([])))
+            #expect(read.orderBy.map(\.descending) == [true, false])
+        }
+        for (number, name) in Self.tests {
+            let test = #""unaryFilter":{\#(place),"op":\#(number)}"#
+            #expect(try query(test).filter == .unary(field, name))
+            let all = try query(#""compositeFilter":{"op":1,"filters":[{\#(test)}]}"#)
+            #expect(all.filter == .and([.unary(field, name)]))
+            let one = try query(#""compositeFilter":{"op":2,"filters":[{\#(test)}]}"#)
+            #expect(one.filter == .or([.unary(field, name)]))
+        }
+        for number in [-1, 0, 1, 6] {
+            #expect(throws: JSONProblem.self) { try query(#""unaryFilter":{\#(place),"op":\#(number)}"#) }
+        }
+    }
+
+    @Test func aServerTimestampIsNamedByItsNumber() throws {
+        func write(_ number: Int) throws -> Write {
+            let name = "projects/demo-shop/databases/(default)/documents/c/d"
+            let transform = #"{"fieldPath":"a","setToServerValue":\#(number)}"#
+            let text = #"{"update":{"name":"\#(name)","fields":{}},"updateTransforms":[\#(transform)]}"#
+            return try RESTWriteReader(database: Self.database).write(try JSONNode(parsing: Array(text.utf8)))
+        }
+        #expect(try write(1).transforms == [FieldTransform(FieldPath(segments: ["a"]), .serverTimestamp)])
+        #expect(throws: JSONProblem.self) { try write(0) }
+    }
+
     @Test func aggregationsAreReadAsTheyWereWritten() throws {
         let field = FieldPath(segments: ["a.b"])
         let fields: [AggregateField] = [.count(upTo: nil), .count(upTo: 7), .sum(field), .average(field)]

@@ -66,8 +66,12 @@ package struct PrincipalReader: Sendable {
         return Self.token(authorization).flatMap { known($0)?.principal.holder }
     }
 
-    /// Whether a request acts as the admin without a token, as in development.
-    func isOwner(_ authorization: String) -> Bool { isDevelopment && Self.token(authorization) == "owner" }
+    /// Whether a request acts as the admin without a token of this host, as in development. As for the emulator, so does
+    /// one with an access token of Google's, such as Node's library sends with `preferRest`.
+    func isOwner(_ authorization: String) -> Bool {
+        guard isDevelopment, let token = Self.token(authorization) else { return false }
+        return token == "owner" || BearerToken.isGoogleAccessToken(token)
+    }
 
     /// Why a page of another site isn't answered that acts as the owner.
     static let foreignOwner = DocumentError(
@@ -79,8 +83,8 @@ package struct PrincipalReader: Sendable {
     /// - Parameters:
     ///   - authorization: the header's value; nil if there is none, which means an unauthenticated client.
     ///   - appCheck: the value of `X-Firebase-AppCheck`. Servers need none.
-    /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development, and an
-    ///   invalid token in production.
+    /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development, as is an
+    ///   access token of Google's, and an invalid token in production.
     package func requester(_ authorization: String?, appCheck: String?) async throws(DocumentError) -> Requester {
         let requester = try await requester(authorization)
         if let apps, case .client = requester.principal { try await apps.check(appCheck) }

@@ -52,7 +52,7 @@ package final class GatewayLoop: @unchecked Sendable {
         self.memory = memory
         self.proxies = proxies
         caller = PortCaller(proxies: proxies, tokens: verifiers.idToken, isDevelopment: hosts != nil)
-        rules = PortRules(hosts: hosts, memory: memory)
+        rules = PortRules(hosts: hosts, memory: memory, takesAccessTokens: false)
         self.logger = logger
         self.refusals = refusals ?? RefusalLogger(logger)
         self.routes = routes

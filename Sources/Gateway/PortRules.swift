@@ -70,6 +70,9 @@ package struct PortRules: Sendable {
     /// Whether users sign in on it. Refusals that may pass are plain text then: the web SDK takes an error in JSON for
     /// the end of the session.
     let hasSignIn: Bool
+    /// Whether an access token of Google's is the owner's here. Not on the functions port: what it means to a function is
+    /// its author's.
+    let takesAccessTokens: Bool
     let refusals: RefusalLogger?
     /// The port's name in the log.
     let name: String
@@ -77,7 +80,7 @@ package struct PortRules: Sendable {
     package init(
         hosts: LocalHosts?, memory: PortMemory, times: PortTimes = PortTimes(),
         caller: PortCaller = PortCaller(), countsAnswers: Bool = true, hasSignIn: Bool = false,
-        refusals: RefusalLogger? = nil, name: String = ""
+        takesAccessTokens: Bool = true, refusals: RefusalLogger? = nil, name: String = ""
     ) {
         self.hosts = hosts
         self.memory = memory
@@ -85,6 +88,7 @@ package struct PortRules: Sendable {
         self.caller = caller
         self.countsAnswers = countsAnswers
         self.hasSignIn = hasSignIn
+        self.takesAccessTokens = takesAccessTokens
         self.refusals = refusals
         self.name = name
     }
@@ -110,8 +114,8 @@ package struct PortRules: Sendable {
             guard words.count == 2, String(words[0])?.lowercased() == "bearer", let token = String(words[1]) else {
                 return false
             }
-            // The auth port takes "owner" in any case, and Google's access tokens for the owner's.
-            return token.lowercased() == "owner" || hasSignIn && BearerToken.isGoogleAccessToken(token)
+            // The auth port takes "owner" in any case, as the emulator does.
+            return token.lowercased() == "owner" || takesAccessTokens && BearerToken.isGoogleAccessToken(token)
         }
     }
 }

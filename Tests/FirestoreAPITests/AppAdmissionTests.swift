@@ -26,7 +26,7 @@ struct AppAdmissionTests {
                 }
             }
         }
-        for authorization in ["Bearer owner", "Bearer server"] {
+        for authorization in ["Bearer owner", "Bearer ya29.c.opaque", "Bearer server"] {
             let requester = try await reader.requester(authorization, appCheck: nil)
             #expect(requester.principal == .admin)
         }

@@ -94,6 +94,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         ("Bearer garbage", StatusCode.unauthenticated, "the token is not valid"),
         ("Basic b3duZXI=", .unauthenticated, "the token is not valid"),
         ("Bearer owner", .unauthenticated, "the token is not valid"),
+        ("Bearer ya29.c.opaque", .unauthenticated, "the token is not valid"),
         ("Bearer down", .unavailable, "no keys"),
     ])
     func productionAcceptsOnlyVerifiedTokens(authorization: String, code: StatusCode, message: String) async throws {

@@ -110,7 +110,7 @@ import Testing
     /// A page of another site could otherwise read and write all in development.
     @Test(arguments: [
         ("http://localhost", "owner", true), ("https://evil.test", "owner", false), ("null", "owner", false),
-        ("https://evil.test", "a-token", true),
+        ("https://evil.test", "a-token", true), ("https://evil.test", "ya29.c.opaque", false),
     ])
     func aPageOfAnotherSiteIsNotTheOwner(origin: String, token: String, isServed: Bool) async throws {
         try await serving { client, database in

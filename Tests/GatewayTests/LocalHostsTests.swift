@@ -75,12 +75,12 @@ import Workers
     }
 
     private func refusal(
-        _ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders, hasSignIn: Bool = false
+        _ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders, takesAccessTokens: Bool = true
     ) -> Int? {
         var all: HTTPHeaders = ["Host": "localhost"]
         all.add(contentsOf: headers)
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: all)
-        let rules = PortRules(hosts: Self.hosts, memory: PortMemory(), hasSignIn: hasSignIn)
+        let rules = PortRules(hosts: Self.hosts, memory: PortMemory(), takesAccessTokens: takesAccessTokens)
         return rules.refusal(of: head).map { Int($0.status.code) }
     }
 
@@ -105,12 +105,11 @@ import Workers
             refusal(.DELETE, "/emulator/v1/x", ["Origin": "http://localhost", "origin": foreign]) == 403)
     }
 
-    /// The auth port takes an access token of Google's for the owner's. An HTTP function may be sent one by any page.
-    @Test func pagesOfOtherSitesHaveNoAccessTokenForSignIn() {
+    /// An access token of Google's is the owner's. An HTTP function may be sent one by any page.
+    @Test func pagesOfOtherSitesAreNotOwnersByAnAccessToken() {
         let headers: HTTPHeaders = ["Origin": "https://evil.test", "Authorization": "bearer ya29.c.opaque"]
-        #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", headers, hasSignIn: true) == 403)
-        #expect(refusal(.POST, "/demo-shop/us-central1/f", headers) == nil)
-        let program: HTTPHeaders = ["Authorization": "Bearer ya29.c.opaque"]
-        #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", program, hasSignIn: true) == nil)
+        #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", headers) == 403)
+        #expect(refusal(.POST, "/demo-shop/us-central1/f", headers, takesAccessTokens: false) == nil)
+        #expect(refusal(.POST, "/v1/x", ["Authorization": "Bearer ya29.c.opaque"]) == nil)
     }
 }

@@ -104,12 +104,16 @@ struct ServerAssertion {
         }
     }
 
-    /// The host itself, as its key file names it.
+    /// The host itself, as its key file names it. Google's library for Java, and gRPC's for Node, leave out the port.
     private static func ownAudiences(_ key: ServiceAccountKey) -> [String] {
         guard let scheme = key.tokenURI.firstRange(of: "://") else { return [] }
         let origin = String(
             key.tokenURI[..<(key.tokenURI[scheme.upperBound...].firstIndex(of: "/") ?? key.tokenURI.endIndex)])
-        return [origin, origin + "/", origin + "/google.firestore.v1.Firestore"]
+        // Not a colon of an IPv6 address, which is in brackets.
+        let port = origin[scheme.upperBound...].lastIndex(of: ":").flatMap { origin[$0...].contains("]") ? nil : $0 }
+        return [origin, String(origin[..<(port ?? origin.endIndex)])].flatMap {
+            [$0, $0 + "/", $0 + "/google.firestore.v1.Firestore"]
+        }
     }
 
     private static func checkTimes(

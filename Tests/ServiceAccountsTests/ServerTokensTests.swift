@@ -69,6 +69,7 @@ import Testing
 
     @Test(arguments: [
         ["aud": "https://firestore.googleapis.com/"], ["aud": "https://db.example.com:8080/"],
+        ["aud": "https://db.example.com/"], ["aud": "https://db.example.com/google.firestore.v1.Firestore"],
         ["aud": "https://firestore.googleapis.com/google.firestore.v1.Firestore"],
         [
             "aud": nil,

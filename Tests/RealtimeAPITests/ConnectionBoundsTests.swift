@@ -270,10 +270,12 @@ import Testing
         WebSocketFrame(fin: true, opcode: opcode, maskKey: [0, 0, 0, 0], data: ByteBuffer(string: text))
     }
 
-    private func socket(_ channel: EmbeddedChannel) throws -> WebSocketHandler {
+    private func socket(_ channel: EmbeddedChannel, answersPings: Bool = true) throws -> WebSocketHandler {
         let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
-        let socket = WebSocketHandler(channel, to: Recorder(), on: ConnectionQueue(loop), address: 1, loop: loop)
+        let socket = WebSocketHandler(
+            channel, to: Recorder(), on: ConnectionQueue(loop), address: 1, answersPings: answersPings, loop: loop)
         try channel.pipeline.syncOperations.addHandler(socket)
+        if !answersPings { try channel.pipeline.syncOperations.addHandler(WebSocketHandler.SendObserver(socket)) }
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return socket
     }
@@ -291,6 +293,30 @@ import Testing
         #expect(try channel.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) }?.hasSuffix("999") == true)
         #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
         _ = try channel.finish()
+    }
+
+    /// Java's admin library ends its connection at a ping, and says nothing itself as long as it is sent something.
+    @Test(arguments: [true, false]) func onlyAClientThatAnswersPingsIsSentOne(answersPings: Bool) throws {
+        let channel = EmbeddedChannel()
+        let socket = try socket(channel, answersPings: answersPings)
+        let start = channel.embeddedEventLoop.now
+        var pings = 0
+        for second in stride(from: Int64(0), through: 200, by: 5) where channel.isActive {
+            channel.writeAndFlush(ByteBuffer(string: "push"), promise: nil)
+            socket.look(now: start + .seconds(second))
+            while let sent = try channel.readOutbound(as: ByteBuffer.self) {
+                if sent.getInteger(at: sent.readerIndex, as: UInt8.self) == 0x89 { pings += 1 }
+            }
+        }
+        #expect(pings == (answersPings ? 1 : 0))
+        #expect(channel.isActive == !answersPings)
+        if !answersPings {
+            socket.look(now: start + .seconds(290))
+            #expect(channel.isActive)
+            socket.look(now: start + .seconds(291))
+        }
+        #expect(!channel.isActive)
+        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
     @Test(arguments: [true, false]) func aSocketIsClosedWhenItsClientTakesNothing(takes: Bool) throws {

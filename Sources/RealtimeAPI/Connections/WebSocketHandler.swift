@@ -56,6 +56,9 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     private var state = State.open
     private var lastRead: NIODeadline
     private var hasPinged = false
+    let answersPings: Bool
+    /// Whether something was sent since the client was last looked at; only known of one that answers no pings.
+    private var hasSent = false
     /// The client's last ping that isn't answered: the client takes nothing.
     private var unansweredPing: ByteBuffer?
     /// What the client hadn't taken, and when that last changed.
@@ -69,10 +72,12 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
     /// A message that has begun goes on by at least as much, in the time that there is for it.
     private static let partBytes = 64 * 1024
 
+    /// - Parameter answersPings: false for a client that a ping would make leave, such as Java's admin library.
     init(
         _ channel: any Channel, to receiver: any SocketReceiver, on receiverQueue: ConnectionQueue, address: UInt64,
-        loop: RealtimeLoop
+        answersPings: Bool = true, loop: RealtimeLoop
     ) {
+        self.answersPings = answersPings
         self.channel = channel
         self.receiver = receiver
         self.receiverQueue = receiverQueue
@@ -333,6 +338,9 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         if unsent == 0 || unsent != self.unsent { lastTaken = now }
         self.unsent = unsent
         if now - lastTaken > loop.parts.port.idle { return abort() }
+        // Clients say that they are there 45 s after the last frame, also if that was one of the server's. If one can't be
+        // asked, the system notices whether it still takes what it is sent.
+        if hasSent { (hasSent, lastRead) = (false, now) }
         let silence = now - lastRead
         // A client that isn't read can't be heard.
         guard isChannelReading else {
@@ -342,7 +350,9 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         if isPartOverdue(now) { return abort() }
         if silence > .seconds(Int64(loop.parts.limits.silenceSeconds)) {
             abort()
-        } else if silence > .seconds(Int64(loop.parts.limits.pingSeconds)), !hasPinged, state == .open {
+        } else if silence > .seconds(Int64(loop.parts.limits.pingSeconds)), !hasPinged, answersPings,
+            state == .open
+        {
             hasPinged = true
             write(opcode: 0x9, ByteBuffer())
         }
@@ -350,6 +360,21 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
 }
 
 extension WebSocketHandler {
+    /// Notes that something is sent to a client that answers no pings.
+    final class SendObserver: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let socket: WebSocketHandler
+
+        init(_ socket: WebSocketHandler) { self.socket = socket }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            socket.hasSent = true
+            context.write(data, promise: promise)
+        }
+    }
+
     /// Tells the handler what comes before it is decoded: the decoder keeps a frame until it is whole.
     final class ByteCounter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer

@@ -32,6 +32,9 @@ enum WebSocketPipeline {
         let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketHandler.maxFrameBytes))
         try pipeline.addHandlers(
             [WebSocketHandler.ByteCounter(handler), frames, handler], position: .after(decoder.handler))
+        if !handler.answersPings {
+            try pipeline.addHandler(WebSocketHandler.SendObserver(handler), position: .after(handler))
+        }
         pipeline.removeHandler(context: context, promise: nil)
         pipeline.removeHandler(context: decoder, promise: nil)
     }

@@ -42,9 +42,11 @@ final class WebSocketUpgrade: RESTExchange {
                 try continueSession(id, opening, headers, address)
             } else {
                 let session = opening.connection(on: loop, address: address)
+                let answersPings = !head.headers["User-Agent"].contains { $0.hasSuffix("/AdminJava") }
                 try connection.upgrade(headers) { [loop] channel in
                     let socket = WebSocketHandler(
-                        channel, to: SessionSocket(session), on: session.queue, address: address, loop: loop)
+                        channel, to: SessionSocket(session), on: session.queue, address: address,
+                        answersPings: answersPings, loop: loop)
                     return (socket, { session.begin(WebSocketTransport(socket, channel)) })
                 }
             }

@@ -21,7 +21,7 @@ package struct RealtimeConnectionLimits: Hashable, Sendable {
     package var concurrentReads = 16
     /// Writes under way together.
     package var concurrentWrites = 32
-    /// Seconds without a byte from the client after which it is sent a ping.
+    /// Seconds without a byte from the client after which it is sent a ping, if it answers pings.
     package var pingSeconds = 50
     /// Seconds without a byte from the client after which it is taken for dead.
     package var silenceSeconds = 90

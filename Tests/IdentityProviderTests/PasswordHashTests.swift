@@ -32,6 +32,10 @@ import UserStore
                 #""hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024,"blockSize":8,"parallelization":2,"dkLen":40"#,
             hash: "/Ne67EDLFqvMAKV+xgmvk2gJDbdLx7/BRdzAvOPVNpQiv9yjmQE/Jg=="),
         Import(
+            parameters:
+                #""hashAlgorithm":"STANDARD_SCRYPT","memoryCost":1024,"blockSize":8,"parallelization":2,"dkLen":40"#,
+            hash: "/Ne67EDLFqvMAKV+xgmvk2gJDbdLx7/BRdzAvOPVNpQiv9yjmQE/Jg=="),
+        Import(
             parameters: #""hashAlgorithm":"BCRYPT""#,
             hash: Base64.encode("$2b$06$tjxqjKky3JUT.wFCuQii8OrgH4izUJf1xZ6jJF8fa.BBfJt8pqHXC".utf8), salt: ""),
         Import(

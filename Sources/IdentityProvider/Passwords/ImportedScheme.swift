@@ -51,7 +51,9 @@ struct ImportedScheme: Sendable {
                     signerKey: key, saltSeparator: separator, rounds: try number("rounds", 1...8),
                     memoryCost: try number("memoryCost", 1...14)), bytes: key.count)
         case "STANDARD_SCRYPT":
-            let cost = try number("cpuMemCost", 2...Int64(Self.maxCost))
+            // Firebase's libraries for Java and .NET call it memoryCost.
+            let costName = !fields.has("cpuMemCost") && fields.has("memoryCost") ? "memoryCost" : "cpuMemCost"
+            let cost = try number(costName, 2...Int64(Self.maxCost))
             let blockSize = try number("blockSize", 1...64)
             try require(
                 cost & (cost - 1) == 0, "INVALID_ARGUMENT : cpuMemCost is a power of two with STANDARD_SCRYPT.")

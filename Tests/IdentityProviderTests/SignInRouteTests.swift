@@ -33,6 +33,10 @@ import Testing
             "POST", "/identitytoolkit.googleapis.com/v1/projects/p:createSessionCookie",
             .operation(.createSessionCookie, project: "p")
         ),
+        (
+            "POST", "/identitytoolkit.googleapis.com/v1/projects/p/:createSessionCookie",
+            .operation(.createSessionCookie, project: "p")
+        ),
         ("PATCH", "/identitytoolkit.googleapis.com/v2/projects/p/config", .operation(.updateConfig, project: "p")),
         ("POST", "/identitytoolkit.googleapis.com/v2/projects/p/tenants", .tenant),
         ("POST", "/identitytoolkit.googleapis.com/v1/projects/p/tenants/t/accounts:lookup", .tenant),

@@ -99,6 +99,8 @@ enum SignInRoute: Hashable, Sendable {
 
     /// - Parameter path: what is after `projects`.
     private static func ofProject(_ method: String, _ path: [String]) -> SignInRoute? {
+        // Firebase's library for .NET sends `projects/P/:createSessionCookie`.
+        if path.count == 2, path[1].hasPrefix(":") { return ofProject(method, [path[0] + path[1]]) }
         if path.count == 1, method == "POST", let (project, name) = custom(path[0]) {
             switch name {
             case "createSessionCookie": return .operation(.createSessionCookie, project: project)

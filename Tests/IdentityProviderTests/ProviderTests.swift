@@ -331,6 +331,29 @@ import UserStore
         }
     }
 
+    /// It sends PATCH as POST with a header, and names the page by the answer's field.
+    @Test func javaChangesAndListsProviders() async throws {
+        try await SignInHost.serving(policy: .production, transport: Providers()) { host throws in
+            let path = "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/oauthIdpConfigs"
+            let server: HTTPFields = [.authorization: "Bearer server"]
+            let config = #"{"clientId":"client-1","issuer":"\#(Providers.issuer)","displayName":"ID","enabled":true}"#
+            for id in ["oidc.a", "oidc.b", "oidc.c"] {
+                let made = try await host.send(path + "?oauthIdpConfigId=\(id)", json: config, headers: server)
+                #expect(made.status == 200)
+            }
+            var patch = server
+            patch[try #require(HTTPField.Name("X-HTTP-Method-Override"))] = "PATCH"
+            let changed = try await host.send(
+                path + "/oidc.a?updateMask=enabled", json: #"{"enabled":false}"#, headers: patch)
+            #expect(changed.body["enabled"]?.isTrue == false)
+            #expect(changed.body["displayName"]?.text == "ID")
+            let rest = try await host.send(
+                path + "?pageSize=2&nextPageToken=oidc.b", method: .get, headers: server)
+            let names = try rest.body["oauthIdpConfigs"]?.elements().map { $0["name"]?.text } ?? []
+            #expect(names == ["projects/\(SignInHost.project)/oauthIdpConfigs/oidc.c"])
+        }
+    }
+
     @Test func aProviderThatCannotBeReadIsLoggedWithItsPageAlone() async throws {
         let log = LogLines()
         try await SignInHost.serving(policy: .production, logger: log.logger) { host throws in

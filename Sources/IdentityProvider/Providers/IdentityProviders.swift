@@ -318,7 +318,8 @@ package final class IdentityProviders: Sendable {
     /// them.
     func list(_ call: SignInCall, project: String) async throws -> JSONObject {
         let limit = min(max(call.query["pageSize"].flatMap(Int.init) ?? 100, 1), 100)
-        let last = call.query["pageToken"] ?? ""
+        // Firebase's library for Java writes the second.
+        let last = call.query["pageToken"] ?? call.query["nextPageToken"] ?? ""
         let stored = try await users.read { try $0.settings(startingWith: Self.settingPrefix) }
         var page: [ProviderConfig] = []
         var answer: JSONObject = [:]

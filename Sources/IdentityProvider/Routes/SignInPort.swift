@@ -55,7 +55,7 @@ package struct SignInPort: HTTPResponder {
                 response = try await answer(request, context)
             } catch {
                 let isAdmin = (try? access(request)) == .admin
-                let route = SignInRoute(method: request.method.rawValue, path: request.uri.path)
+                let route = Self.route(request)
                 response = try Self.response(to: error, of: route, isAdmin: isAdmin, context.logger)
             }
         }
@@ -64,9 +64,7 @@ package struct SignInPort: HTTPResponder {
     }
 
     private func answer(_ request: Request, _ context: Context) async throws -> Response {
-        guard let route = SignInRoute(method: request.method.rawValue, path: request.uri.path) else {
-            throw IdentityToolkitError.notFound
-        }
+        guard let route = Self.route(request) else { throw IdentityToolkitError.notFound }
         switch route {
         case .operation(let operation, let project):
             let access = try access(request)
@@ -98,6 +96,17 @@ package struct SignInPort: HTTPResponder {
         case .page(let page): return try await toolkit.respond(with: page, call(request, context, isAdmin: false))
         }
     }
+
+    private static func route(_ request: Request) -> SignInRoute? {
+        var method = request.method.rawValue
+        // Java's own HTTP client, which Firebase's library uses, has no PATCH.
+        if request.method == .post, let other = methodOverride.flatMap({ request.headers[$0] }) {
+            method = other.uppercased()
+        }
+        return SignInRoute(method: method, path: request.uri.path)
+    }
+
+    private static let methodOverride = HTTPField.Name("X-HTTP-Method-Override")
 
     // MARK: Who calls
 

@@ -55,11 +55,14 @@ struct ServerAssertion {
         guard token.algorithm == "RS256" else { throw Refusal(TokenRejection.algorithm.message) }
         let id = token.keyID.flatMap { $0.isEmpty ? nil : $0 }
         guard id != nil || purpose == .access else { throw Refusal(TokenRejection.noKeyID.message) }
-        var candidates: [ServiceAccountStore.Entry] = []
+        let found = entries(token.claims["iss"]?.text ?? "", id)
         var refusal = Refusal("the host has no key of this id; it may have been revoked")
-        for entry in entries(token.claims["iss"]?.text ?? "", id) {
+        guard !found.isEmpty else { throw refusal }
+        let identity = Identity(token.claims)
+        var candidates: [ServiceAccountStore.Entry] = []
+        for entry in found {
             do throws(Refusal) {
-                try Self.check(token.claims, of: entry.key, for: purpose)
+                try Self.check(identity, of: entry.key, for: purpose)
                 candidates.append(entry)
             } catch {
                 refusal = error
@@ -75,31 +78,51 @@ struct ServerAssertion {
         keyID = signer.key.id
     }
 
+    /// The claims that are compared with each key, read once: a stranger's token may have thousands of claims and scopes.
+    private struct Identity {
+        let issuer, subject: JSONNode?
+        /// Nil if it is empty, too: Go's libraries write such a one beside scopes.
+        let audience: JSONNode?
+        /// Whether the scopes of a token without an audience are for documents.
+        let hasScope: Bool
+
+        init(_ claims: JSONNode) {
+            issuer = claims["iss"]
+            subject = claims["sub"]
+            audience = claims["aud"].flatMap { $0.isText("") ? nil : $0 }
+            guard audience == nil, let given = claims["scope"]?.text else {
+                hasScope = false
+                return
+            }
+            hasScope = given.utf8.split(separator: UInt8(ascii: " ")).contains { scope in
+                ServerAssertion.scopes.contains { scope.elementsEqual($0.utf8) }
+            }
+        }
+    }
+
     private static func check(
-        _ claims: JSONNode, of key: ServiceAccountKey, for purpose: Purpose
+        _ identity: Identity, of key: ServiceAccountKey, for purpose: Purpose
     ) throws(Refusal) {
-        guard claims["iss"]?.isText(key.email) == true else {
+        guard identity.issuer?.isText(key.email) == true else {
             throw Refusal("the issuer (iss) is not the address of the key, \(key.email)")
         }
-        if let subject = claims["sub"], !subject.isText(key.email) {
+        if let subject = identity.subject, !subject.isText(key.email) {
             throw Refusal("the subject (sub) is another one than the issuer; servers act for themselves alone")
         }
         switch purpose {
         case .grant:
-            guard let audience = claims["aud"], audience.isText(key.tokenURI) || audience.isText(googleTokenURI) else {
+            guard let audience = identity.audience,
+                audience.isText(key.tokenURI) || audience.isText(googleTokenURI)
+            else {
                 throw Refusal("the audience (aud) is not the token URI of the key file, \(key.tokenURI)")
             }
         case .access:
-            // Go's libraries write an empty one beside scopes.
-            if let audience = claims["aud"], !audience.isText("") {
+            if let audience = identity.audience {
                 guard (audiences + ownAudiences(key)).contains(where: { audience.isText($0) }) else {
                     throw Refusal("the audience (aud) is not Firestore, \(audiences[0])")
                 }
-            } else {
-                let given = claims["scope"]?.text?.split(separator: " ") ?? []
-                guard given.contains(where: { scopes.contains(String($0)) }) else {
-                    throw Refusal("the token has neither an audience (aud) nor the scope \(scopes[0])")
-                }
+            } else if !identity.hasScope {
+                throw Refusal("the token has neither an audience (aud) nor the scope \(scopes[0])")
             }
         }
     }

@@ -67,14 +67,15 @@ package final class ServiceAccountStore: Sendable {
     /// newest first. Each costs an RSA operation, so there are at most ``maxTried``.
     func entries(of email: String, id: String?) -> [Entry] {
         if let id { return entry(id).map { [$0] } ?? [] }
-        let found = state.withLock { $0.entries.values.filter { $0.key.email == email } }
+        // Bytes are compared: a stranger's text may take long to compare as one, and there may be many keys.
+        let found = state.withLock { $0.entries.values.filter { $0.key.email.utf8.elementsEqual(email.utf8) } }
         return Array(
             found.sorted { ($0.key.created, $0.key.id) > ($1.key.created, $1.key.id) }.prefix(Self.maxTried))
     }
 
     /// The keys by which a server's signature may be verified; none if that of the id is another address's.
     package func publicKeys(of email: String, id: String?) -> [PublicKey] {
-        entries(of: email, id: id).filter { $0.key.email == email }.map(\.publicKey)
+        entries(of: email, id: id).filter { $0.key.email.utf8.elementsEqual(email.utf8) }.map(\.publicKey)
     }
 
     package func contains(_ id: String) -> Bool { entry(id) != nil }

@@ -41,8 +41,9 @@ extension HTTPRequestHead {
         }
         if hosts == 0 { return "The request has no Host header." }
         // The decoder undoes "chunked" alone: the body of "gzip, chunked" would be taken for what it isn't.
-        let coding = headers.first(name: "Transfer-Encoding")?.lowercased()
-        return coding == nil || coding == "chunked" ? nil : "The request has a Transfer-Encoding other than chunked."
+        let codings = headers["Transfer-Encoding"]
+        return codings.isEmpty || codings.count == 1 && codings[0].lowercased() == "chunked"
+            ? nil : "The request has a Transfer-Encoding other than chunked."
     }
 
     /// Whether the bytes after the request may be of another protocol, which no port of ours changes to in this way:

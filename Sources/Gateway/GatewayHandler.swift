@@ -58,7 +58,12 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether an answer is being made, or its client hasn't taken all of it yet.
     var owesAnswer: Bool { isAnswering || context?.channel.unsentBytes ?? 0 > 0 }
 
-    func close() { context?.close(promise: nil) }
+    /// Closes at once. An answer that its client hasn't got is cut off.
+    func close() {
+        // Otherwise the end of the connection would be that of the answer.
+        if answer.endsByClosing, owesAnswer { context?.channel.resetWhenClosed() }
+        context?.close(promise: nil)
+    }
 
     /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't, and neither
     /// is one that has nothing to take of a stream.
@@ -402,11 +407,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private static let largeAnswer = 65_536
 
     /// Ends an answer that can't be completed. The client sees that it was cut off.
-    func breakOff() {
-        // Otherwise the end of the connection would be that of the answer.
-        if answer.endsByClosing { context?.channel.resetWhenClosed() }
-        close()
-    }
+    func breakOff() { close() }
 
     /// Counts bytes of the request from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {

@@ -31,15 +31,17 @@ struct LeftDocuments {
         case .query(let whole): query = whole
         case .window(let window): query = window.query
         }
-        var isChanged = false
+        var added = 0
         for (index, change) in effect.enumerated() {
-            guard case .removed(let document, false, _) = change, left > 0, let now = states[document.path]
-            else { continue }
+            // Also to look at those that don't come with a state takes time, once for each listener.
+            guard left > 0, case .removed(let document, let isDeleted, _) = change else { break }
             left -= 1
-            guard isAllowed(now) else { continue }
-            effect[index] = .removed(document, deleted: false, now: query.project(now))
-            isChanged = true
+            guard !isDeleted, let now = states[document.path], isAllowed(now) else { continue }
+            let projected = query.project(now)
+            effect[index] = .removed(document, deleted: false, now: projected)
+            added += projected.weight
         }
-        return isChanged ? SizedEvent(.changes(effect, at: time)) : event
+        // The size of the others was found once for all listeners.
+        return added > 0 ? SizedEvent(.changes(effect, at: time), bytes: event.bytes + added) : event
     }
 }

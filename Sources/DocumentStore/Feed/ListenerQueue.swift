@@ -88,9 +88,11 @@ struct SizedEvent: Sendable {
     let event: ListenEvent
     let bytes: Int
 
-    init(_ event: ListenEvent) {
+    init(_ event: ListenEvent) { self.init(event, bytes: event.size) }
+
+    init(_ event: ListenEvent, bytes: Int) {
         self.event = event
-        bytes = event.size
+        self.bytes = bytes
     }
 }
 

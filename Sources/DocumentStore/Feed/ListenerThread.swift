@@ -224,8 +224,12 @@ final class ListenerThread: @unchecked Sendable {
             for change in effect {
                 let document: Document? = if case .removed = change { nil } else { change.document }
                 if let query {
-                    // What leaves the result shows nothing new. A projection has only some of the fields.
-                    guard let document, let whole = try view.document(document.path) else { continue }
+                    // What leaves the result shows nothing new.
+                    guard let document else { continue }
+                    // A projection has only some of the fields.
+                    guard let whole = try query.projection == nil ? document : view.document(document.path) else {
+                        throw DocumentError(.dataLoss, "\(document.path) is missing")
+                    }
                     try policy.check(.listed(whole, by: query), in: access)
                 } else {
                     try policy.check(.get(change.document.path, document), in: access)

@@ -82,6 +82,21 @@ import Testing
         #expect(!state.hasBackChannel && !state.isDone)
     }
 
+    /// A host that stops waits for it: the client would send again the writes whose answers it lacks.
+    @Test func whatABackChannelMayNotHaveReceivedIsStillToBeSent() {
+        var state = WebChannelState()
+        state.send([message("1")])
+        state.finish()
+        state.open(1, isBuffered: false)
+        let begun = state.next(for: 1)
+        #expect(begun == .chunk(Array("9\n[[1,[1]]]".utf8)))
+        state.closed(1)
+        #expect(!state.hasSentAll)
+        #expect(open(&state, 2, false, 0) == ["9\n[[1,[1]]]", "end"])
+        state.closed(2)
+        #expect(state.hasSentAll)
+    }
+
     /// Only a new back channel acknowledges.
     @Test func aBackChannelEndsOnceItHasSentMuch() {
         var limits = ClientLimits.WebChannel()

@@ -35,7 +35,7 @@ struct WebChannelState {
 
     /// What waits for its acknowledgement, in the order of numbers.
     private var unacknowledged: [Numbered] = []
-    /// How many of these the open back channel has.
+    /// How many of these the open back channel has, or the last one had that has ended by itself.
     private var sent = 0
     private(set) var lastNumber = 0
     private var backChannel: BackChannel?
@@ -170,10 +170,12 @@ struct WebChannelState {
         return .chunk(Self.chunk(of: new))
     }
 
-    /// A back channel's connection is gone. What it may not have received is sent again on the next one.
+    /// A back channel's connection is gone. What it may not have received is sent again on the next one, for which a
+    /// session that ends waits.
     mutating func closed(_ id: BackChannelID) {
         guard backChannel?.id == id else { return }
         backChannel = nil
+        sent = 0
     }
 
     /// Ends the session.

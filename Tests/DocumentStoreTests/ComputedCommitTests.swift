@@ -33,13 +33,13 @@ struct ComputedCommitTests {
         #expect(computed.rows(of: 0, catalog).index.put.isEmpty)
     }
 
-    /// A deleted document has as many entries as a written one.
-    @Test(arguments: [(40_000, 40_000), (70_000, 0), (0, 70_000), (20_000, 20_000), (60_000, 0)])
+    /// A deleted document has as many entries as a written one. Of one that is updated, most stay.
+    @Test(arguments: [(40_000, 40_000), (70_000, 0), (0, 70_000), (70_000, 20_000), (60_000, 0)])
     func rowsOfLargeDocumentsAreMadeByTheWriter(before: Int, after: Int) {
         let fields: [String: Value] = ["n": .integer(1)]
         var computed = computed(fields, after > 0 ? fields : nil, weights: (before, after))
         computed.makeRows(IndexCatalog())
-        #expect(computed.hasRows == (before + after < 65_536))
+        #expect(computed.hasRows == (max(before, after) < 65_536))
         #expect(computed.rows(of: 0, IndexCatalog()).index.gone.count == (after > 0 ? 0 : 1))
     }
 

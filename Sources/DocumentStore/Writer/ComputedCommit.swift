@@ -11,8 +11,8 @@ struct ComputedCommit: Sendable {
     /// Counts it while it waits for the writer.
     private var held: HeldBytes?
 
-    /// Up to this weight of the documents before and after, their rows are made before the writer: each value has an
-    /// index entry, which may take much more memory than the value.
+    /// Up to this weight of the documents before, and as much after, their rows are made before the writer: each value
+    /// has an index entry, which may take much more memory than the value.
     private static let maxRowsWeight = 64 * 1024
 
     /// Whether the rows were made before the writer.
@@ -32,8 +32,8 @@ struct ComputedCommit: Sendable {
     /// Makes the rows, so that the one writer needn't; those of large documents are left to it.
     mutating func makeRows(_ catalog: IndexCatalog) {
         // Also the entries that go take time and memory: a deletion has one for each value that there was.
-        let weight = stored.reduce(outcome.weights.reduce(0, +)) { $0 + ($1?.weight ?? 0) }
-        guard weight <= Self.maxRowsWeight else { return }
+        let before = stored.reduce(0) { $0 + ($1?.weight ?? 0) }
+        guard max(before, outcome.weights.reduce(0, +)) <= Self.maxRowsWeight else { return }
         rows = outcome.changes.map { ChangedRows($0, catalog) }
         generation = catalog.generation
     }

@@ -264,7 +264,7 @@ import Testing
         await store.shutdown()
     }
 
-    /// One that is too large, has a text that isn't decoded, or a time that is none.
+    /// One that is too large, has a text that isn't decoded, or a time that is invalid.
     @Test(.endsHangs) func aTargetThatIsRefusedLeavesTheOthers() async throws {
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
         try store.start()

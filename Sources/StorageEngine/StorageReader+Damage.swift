@@ -7,7 +7,42 @@ extension StorageReader {
         _ table: StorageTable, _ range: KeyRange, damaged: ([UInt8], StorageError) throws -> Void,
         _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
-        try scanReadable(table, range, damaged: damaged, gap: { _, _, error in throw error }, body)
+        var last: [UInt8]?
+        /// Where the last attempt began, and how it ended.
+        var attempt: (lower: [UInt8], error: StorageError)?
+        while true {
+            let rest = range.behind(last)
+            if let attempt, !attempt.lower.lexicographicallyPrecedes(rest.lower) {
+                // Keys that damage has put out of their order would be visited again and again.
+                throw attempt.error
+            }
+            var isInBody = false
+            do {
+                return try scan(table, rest, reverse: false) { key, value in
+                    last = key
+                    isInBody = true
+                    let goesOn = try body(key, value)
+                    isInBody = false
+                    return goesOn
+                }
+            } catch let error as StorageError where error.kind == .damaged && !isInBody {
+                attempt = (rest.lower, error)
+                let passed = last
+                try scanKeys(table, range.behind(passed), reverse: false) { key in
+                    last = key
+                    return false
+                }
+                guard let key = last, key != passed else { throw error }
+                let value: [UInt8]?
+                do {
+                    value = try get(table, key)
+                } catch let error as StorageError where error.kind == .damaged {
+                    try damaged(key, error)
+                    continue
+                }
+                if let value, try !body(key, value) { return }
+            }
+        }
     }
 
     /// The same, and goes on behind keys that are damaged, such as those of a whole block.
@@ -23,19 +58,20 @@ extension StorageReader {
         gap: (_ last: [UInt8]?, _ next: [UInt8]?, StorageError) throws -> Void,
         _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
-        var start = range.lower
-        var last: [UInt8]?
-        /// Where the last attempt began, and how it ended.
-        var attempt: (lower: [UInt8], error: StorageError)?
+        var rest = range
         while true {
-            let rest = KeyRange(lower: last.map { $0 + [0] } ?? start, upper: range.upper)
-            if let attempt, !attempt.lower.lexicographicallyPrecedes(rest.lower) {
-                // Keys that damage has put out of their order would be visited again and again.
-                return try gap(last, nil, attempt.error)
-            }
+            var last: [UInt8]?
             var isInBody = false
             do {
-                return try scan(table, rest, reverse: false) { key, value in
+                return try scan(
+                    table, rest,
+                    damaged: { key, error in
+                        last = key
+                        isInBody = true
+                        try damaged(key, error)
+                        isInBody = false
+                    }
+                ) { key, value in
                     last = key
                     isInBody = true
                     let goesOn = try body(key, value)
@@ -43,42 +79,34 @@ extension StorageReader {
                     return goesOn
                 }
             } catch let error as StorageError where error.kind == .damaged && !isInBody {
-                attempt = (rest.lower, error)
-                let passed = last
-                let left = KeyRange(lower: passed.map { $0 + [0] } ?? start, upper: range.upper)
-                do {
-                    try scanKeys(table, left, reverse: false) { key in
-                        last = key
-                        return false
-                    }
-                } catch let error as StorageError where error.kind == .damaged {
-                    let next = lowestKeyFromEnd(table, left)
-                    try gap(passed, next, error)
-                    guard let found = next else { return }
-                    (start, last) = (found, nil)
-                    continue
-                }
-                guard let key = last, key != passed else { return try gap(passed, nil, error) }
-                let value: [UInt8]?
-                do {
-                    value = try get(table, key)
-                } catch let error as StorageError where error.kind == .damaged {
-                    try damaged(key, error)
-                    continue
-                }
-                if let value, try !body(key, value) { return }
+                let found = try lowestKeyFromEnd(table, rest.behind(last))
+                // Without progress the visit would never end.
+                let next = found.flatMap { rest.lower.lexicographicallyPrecedes($0) ? $0 : nil }
+                try gap(last, next, error)
+                guard let next else { return }
+                rest.lower = next
             }
         }
     }
 
-    /// The lowest key to which a visit from the end of a range comes.
-    private func lowestKeyFromEnd(_ table: StorageTable, _ range: KeyRange) -> [UInt8]? {
+    /// The lowest key to which a visit from the end of a range comes, if damage ends it.
+    private func lowestKeyFromEnd(_ table: StorageTable, _ range: KeyRange) throws -> [UInt8]? {
         var lowest: [UInt8]?
-        // It ends with the damage.
-        try? scanKeys(table, range, reverse: true) { key in
-            lowest = key
-            return true
+        do {
+            try scanKeys(table, range, reverse: true) { key in
+                lowest = key
+                return true
+            }
+        } catch let error as StorageError where error.kind == .damaged {
+            return lowest
         }
         return lowest
+    }
+}
+
+extension KeyRange {
+    /// What follows a key; all of it for nil.
+    fileprivate func behind(_ key: [UInt8]?) -> KeyRange {
+        KeyRange(lower: key.map { $0 + [0] } ?? lower, upper: upper)
     }
 }

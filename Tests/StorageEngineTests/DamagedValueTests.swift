@@ -8,11 +8,13 @@ struct DamagedValueTests {
         let inner: any StorageReader
         let values: Set<UInt8>
         let keys: Set<UInt8>
+        /// What a visit from the end meets first.
+        let fromEnd: StorageError?
 
         private let error = StorageError(.damaged, "the page can't be read")
 
-        init(_ inner: any StorageReader, values: Set<UInt8>, keys: Set<UInt8> = []) {
-            (self.inner, self.values, self.keys) = (inner, values, keys)
+        init(_ inner: any StorageReader, values: Set<UInt8>, keys: Set<UInt8> = [], fromEnd: StorageError? = nil) {
+            (self.inner, self.values, self.keys, self.fromEnd) = (inner, values, keys, fromEnd)
         }
 
         func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
@@ -32,6 +34,7 @@ struct DamagedValueTests {
         func scanKeys(
             _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
         ) throws {
+            if reverse, let fromEnd { throw fromEnd }
             try inner.scanKeys(table, range, reverse: reverse) { key in
                 if keys.contains(key[0]) { throw error }
                 return try body(key)
@@ -86,15 +89,29 @@ struct DamagedValueTests {
 
     @Test func keysWithoutOrderEndTheVisit() throws {
         try engine().makeReadSession().read { storage in
-            var (visits, gaps) = (0, 0)
+            var visits = 0
+            var behind: [[UInt8]?] = []
             try Disordered(inner: storage).scanReadable(
-                .documents, .all, damaged: { _, _ in }, gap: { _, _, _ in gaps += 1 }
+                .documents, .all, damaged: { _, _ in }, gap: { _, next, _ in behind.append(next) }
             ) { _, _ in
                 visits += 1
                 return visits < 100
             }
             #expect(visits < 100)
-            #expect(gaps == 1)
+            #expect(behind == [[4], nil])
+        }
+    }
+
+    /// Otherwise what can be read later would be left out as damaged.
+    @Test func aDiskThatCannotBeReadForTheMomentEndsTheVisit() throws {
+        try engine().makeReadSession().read { storage in
+            let error = StorageError(.unavailable, "the disk can't be read")
+            let reader = Damaged(storage, values: [], keys: [3], fromEnd: error)
+            #expect(throws: error) {
+                try reader.scanReadable(
+                    .documents, .all, damaged: { _, _ in }, gap: { _, _, _ in Issue.record("there is no gap") }
+                ) { _, _ in true }
+            }
         }
     }
 

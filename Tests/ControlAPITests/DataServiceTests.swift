@@ -94,6 +94,52 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
+    /// Its file has damage that no read meets, such as keys out of their order.
+    private struct DamagedFile: EmbeddedEngine {
+        private let inner = MemoryEngine()
+
+        func findDamage(until cancellation: BlockingWork.Cancellation, _ report: (String) throws -> Bool) throws {
+            _ = try report("a page is out of order")
+        }
+
+        func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int { 0 }
+
+        func compact(
+            _ extent: CompactionExtent, until cancellation: BlockingWork.Cancellation,
+            progress: (WorkProgress) throws -> Void
+        ) throws -> Compaction {
+            Compaction(before: 0, after: 0, kept: 0)
+        }
+
+        func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+        func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result { try inner.write(body) }
+
+        func close() throws { try inner.close() }
+    }
+
+    /// What a search in it doesn't find may be there.
+    @Test func nothingIsRepairedInADamagedFile() async throws {
+        let engine = DamagedFile()
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
+        try store.start()
+        try await set("a/b", ["n": .integer(1)], in: store)
+        try engine.write { storage in
+            var entry: [UInt8]?
+            try storage.scanKeys(.index, .all, reverse: false) { key in
+                entry = key
+                return false
+            }
+            try storage.delete(.index, try #require(entry))
+        }
+        let service = DataService(store, database: DatabaseID(project: "p"))
+        let outcome = try await service.perform(.check(repairing: true), input: Pieces()) { _ in }
+        #expect(outcome["problems"] == 2)
+        #expect(outcome["repairable"] == 0)
+        #expect(outcome.numbers["repaired"] == nil)
+        await store.shutdown()
+    }
+
     /// Its writes fail once a test wants it, as on a full disk.
     private final class FillingEngine: StorageEngine {
         private let inner = MemoryEngine()

@@ -134,7 +134,7 @@ struct CheckTests {
         var (result, problems) = try check(test)
         #expect(problems == ["the document \"users/u3\" can't be read: the block can't be read"])
         #expect(result.documents == 5)
-        #expect(!result.isCutOff)
+        #expect(!result.hasEngineDamage)
 
         var changes: [[UInt8]] = []
         try engine.makeReadSession().read { reader in
@@ -148,7 +148,7 @@ struct CheckTests {
         try engine.write { try $0.put(.completions, [1, 5], [1]) }
         (result, problems) = try check(test)
         #expect(result.documents == 5)
-        #expect(result.isCutOff)
+        #expect(result.hasEngineDamage)
         #expect(result.problems == problems.count)
         #expect(problems.contains("the change log can't be checked any further: the block can't be read"))
         #expect(problems.contains { $0.contains("a kept answer can't be read") })

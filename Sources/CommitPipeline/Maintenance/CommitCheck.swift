@@ -13,8 +13,9 @@ package struct CommitCheckResult: Sendable {
     package fileprivate(set) var problems = 0
     /// Whether there are problems that ``Outbox/repair()`` can repair.
     package fileprivate(set) var isOutboxRepairable = false
-    /// Whether parts weren't checked to their end, because the engine can't read them.
-    package fileprivate(set) var isCutOff = false
+    /// Whether the engine can't read all. Then nothing may be repaired: what is removed to be recreated might not be, and
+    /// what seems to be missing may be there.
+    package fileprivate(set) var hasEngineDamage = false
 }
 
 /// Checks the kinds' data in one state, and the pipeline's own: the change log, the kept answers, the deliveries and
@@ -35,7 +36,7 @@ struct CommitCheck {
         try run.part("the deliveries") { try checkDeliveries() }
         try run.part("the events") { try checkEvents() }
         result.problems = run.problems
-        result.isCutOff = run.isCutOff
+        result.hasEngineDamage = run.isCutOff
         return result
     }
 
@@ -44,11 +45,19 @@ struct CommitCheck {
         report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
     ) throws -> CommitCheckResult {
         var damages = 0
+        func note(_ finding: String) throws {
+            damages += 1
+            try report("the file is damaged: \(finding)")
+        }
         if let engine = engine as? any EmbeddedEngine {
-            try engine.findDamage(until: cancellation) { finding in
-                damages += 1
-                try report("the file is damaged: \(finding)")
-                return true
+            do {
+                try engine.findDamage(until: cancellation) { finding in
+                    try note(finding)
+                    return true
+                }
+            } catch let error as StorageError where error.kind == .damaged {
+                // What the engine has open may be read nevertheless.
+                try note(error.message)
             }
         }
         var result = try withoutActuallyEscaping(report) { report in
@@ -60,6 +69,7 @@ struct CommitCheck {
             }
         }
         result.problems += damages
+        if damages > 0 { result.hasEngineDamage = true }
         return result
     }
 

@@ -175,8 +175,11 @@ package struct DataService: Sendable {
             // They can't be built. The check finds the damage, and tells that it has left them out.
         }
         var (result, trees) = try await checkOnce(cancellation, onEvent)
+        func isRepairable() -> Bool {
+            !result.hasEngineDamage && (result.isRepairable || result.isOutboxRepairable || trees.isRepairable)
+        }
         var outcome = [String: Int]()
-        if repairing, !result.isCutOff, result.isRepairable || result.isOutboxRepairable || trees.isRepairable {
+        if repairing, isRepairable() {
             let before = result.problems
             if trees.isRepairable { _ = try await databases?.store.repairIndexes(until: cancellation) }
             if result.isOutboxRepairable { try await store.outbox.repair() }
@@ -195,8 +198,7 @@ package struct DataService: Sendable {
         outcome["events"] = result.events
         outcome["databaseRows"] = trees.rows
         outcome["problems"] = result.problems
-        outcome["repairable"] =
-            !result.isCutOff && (result.isRepairable || result.isOutboxRepairable || trees.isRepairable) ? 1 : 0
+        outcome["repairable"] = isRepairable() ? 1 : 0
         outcome["skippedIndexes"] = result.skippedIndexes ? 1 : 0
         return DataOutcome(outcome)
     }

@@ -17,9 +17,8 @@ package struct CheckResult: Hashable, Sendable {
     package var isOutboxRepairable = false
     /// Whether index entries weren't checked because indexes were being built.
     package var skippedIndexes = false
-    /// Whether parts weren't checked to their end, because the engine can't read them. Then nothing should be repaired:
-    /// what is removed to be recreated might not be.
-    package var isCutOff = false
+    /// Whether the engine can't read all. Then nothing may be repaired.
+    package var hasEngineDamage = false
 
     package init() {}
 
@@ -30,7 +29,7 @@ package struct CheckResult: Hashable, Sendable {
         events = common.events
         problems = common.problems
         isOutboxRepairable = common.isOutboxRepairable
-        isCutOff = common.isCutOff
+        hasEngineDamage = common.hasEngineDamage
         for case let found as DocumentCheckResult in common.kinds {
             documents = found.documents
             entries = found.entries

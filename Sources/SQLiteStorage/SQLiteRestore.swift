@@ -35,6 +35,8 @@ package enum SQLiteRestore {
     private static func copy(
         _ backup: String, to draft: String, progress: (WorkProgress) throws -> Void
     ) throws {
+        // The log is beside the file that a link leads to.
+        let backup = StoreFile.target(of: backup)
         guard StoreFile.exists(backup) else {
             throw StorageError(.unavailable, "there is no file \(backup) to restore")
         }

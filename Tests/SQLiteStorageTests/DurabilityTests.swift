@@ -67,6 +67,25 @@ struct DurabilityTests {
         try opened.close()
     }
 
+    /// A store that wasn't closed has its last commits in the log alone.
+    @Test func whatALinkLeadsToIsRestoredWithItsLog() throws {
+        let directory = try TemporaryDirectory()
+        let (there, link, file) = (directory.file("there.db"), directory.file("link"), directory.file("documents.db"))
+        let engine = try SQLiteEngine(file: directory.file("open.db"))
+        try engine.write { writer in for key in 0..<100 { try writer.put(.documents, [UInt8(key)], [1]) } }
+        for suffix in ["", "-wal"] {
+            let part = try #require(FileManager.default.contents(atPath: directory.file("open.db") + suffix))
+            try part.write(to: URL(fileURLWithPath: there + suffix))
+        }
+        try engine.close()
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: there)
+        try SQLiteRestore.prepare(link, for: file) { _ in }
+        let restored = try SQLiteEngine(file: StoreFile.restored(file))
+        let count = try restored.makeReadSession().read { try $0.count(.documents, .all) }
+        #expect(count == 100)
+        try restored.close()
+    }
+
     @Test func aSQLiteFileSyncsEachCommit() async throws {
         let directory = try TemporaryDirectory()
         let file = try SQLiteFile(directory.file("data.sqlite"), migrations: [])

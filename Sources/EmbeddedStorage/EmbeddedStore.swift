@@ -74,13 +74,6 @@ package struct EmbeddedStore: Sendable {
 
     /// The engine that keeps what is there; nil if there is nothing.
     func present() throws -> EmbeddedEngineKind? {
-        // Without its disk, the host would begin an empty store, and take commits.
-        if let link = EmbeddedEngineKind.allCases.map({ path($0) }).first(where: StoreFile.isBrokenLink) {
-            throw StorageError(
-                .unavailable,
-                "\(link) is a link to something that isn't there; mount the disk of the data, or remove the link to "
-                    + "start with an empty store")
-        }
         let kinds = EmbeddedEngineKind.allCases.filter { StoreFile.exists(path($0)) }
         guard kinds.count < 2 else {
             let names = kinds.map { path($0) }.joined(separator: " and ")
@@ -126,7 +119,15 @@ package struct EmbeddedStore: Sendable {
     /// with all its files. An interruption at any step is made good by the next call.
     ///
     /// - Returns: the path that the replaced store was moved to; nil if there was none.
+    /// - Throws: `StorageError` also if the present one is a link to something that isn't there: without its disk, the host
+    ///   would begin an empty store and take commits, and a replacement would take the link's place.
     func finishReplacement() throws -> String? {
+        if let link = EmbeddedEngineKind.allCases.map({ path($0) }).first(where: StoreFile.isBrokenLink) {
+            throw StorageError(
+                .unavailable,
+                "\(link) is a link to something that isn't there; mount the disk of the data, or remove the link to "
+                    + "start with an empty store")
+        }
         for kind in EmbeddedEngineKind.allCases {
             let replacement = StoreFile.restored(path(kind))
             guard StoreFile.exists(replacement) else { continue }

@@ -78,6 +78,9 @@ struct EmbeddedStoreTests {
             let error = storageRefusal { _ = try store(engine).open() }
             #expect(error?.message.contains("mount the disk") == true)
         }
+        // It would take the link's place, and nothing would tell where the data is.
+        let error = storageRefusal { _ = try store().restore(elsewhere + ".unmounted") { _ in } }
+        #expect(error?.message.contains("mount the disk") == true)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == names)
         try FileManager.default.moveItem(atPath: elsewhere + ".unmounted", toPath: elsewhere)
         try store().open().close()

@@ -282,15 +282,14 @@ import Testing
             return (messages, false)
         }
 
-        func end(_ error: DocumentError) -> Bool {
+        func end(_ error: DocumentError) {
             ready.withLock { ready in
                 if !ready.isEnded { ready.messages.append(Array(error.description.utf8)) }
                 ready.isEnded = true
             }
-            return true
         }
 
-        func fail(_ error: DocumentError) { _ = end(error) }
+        func fail(_ error: DocumentError) { end(error) }
         func receive(_ text: [UInt8]) {}
         func decideAgain() {}
         func refresh() {}

@@ -208,14 +208,13 @@ final class WriteEndpoint: StreamEndpoint {
         requests.finish()
     }
 
-    func end(_ error: DocumentError) -> Bool {
+    func end(_ error: DocumentError) {
         state.withLock { state in
             state.endsSession = true
             if state.ready.isEnded { state.isLast = true }
         }
         refuseRest(error)
         onNews()
-        return true
     }
 
     /// Each write is decided by the rules of its moment.

@@ -193,7 +193,7 @@ final class WebChannelSession: Sendable {
                         refuse(endpoint)
                         break
                     }
-                    _ = endpoint.end(Self.tooManyAnswers)
+                    endpoint.end(Self.tooManyAnswers)
                 }
                 change { state in
                     if output.isLast { state.channel.finish() }
@@ -262,9 +262,10 @@ final class WebChannelSession: Sendable {
     /// all.
     ///
     /// - Parameter onEnd: called then, or once the session is terminated.
-    /// - Returns: false if the stream has nothing for which that is worth the time.
+    /// - Returns: false if the client need not get all that was taken: the session can be terminated at once.
     func end(_ error: DocumentError, onEnd: @escaping @Sendable () -> Void) -> Bool {
-        guard let endpoint = endpoint.withLock({ $0 }), endpoint.end(error) else { return false }
+        guard let endpoint = endpoint.withLock({ $0 }), endpoint.mustDeliver else { return false }
+        endpoint.end(error)
         state.withLock { $0.onEnd = onEnd }
         reportEnd()
         return true
@@ -322,10 +323,8 @@ protocol StreamEndpoint: Sendable {
     func fail(_ error: DocumentError)
     /// Ends the stream with an error once what was received before is done.
     func refuseRest(_ error: DocumentError)
-    /// The same, and the session with the stream.
-    ///
-    /// - Returns: false if nothing is lost when the stream is closed at once.
-    func end(_ error: DocumentError) -> Bool
+    /// The same, and the session with the stream. Called only if it must deliver.
+    func end(_ error: DocumentError)
     func close()
 }
 
@@ -334,5 +333,5 @@ extension StreamEndpoint {
 
     func refuseRest(_ error: DocumentError) { fail(error) }
 
-    func end(_ error: DocumentError) -> Bool { false }
+    func end(_ error: DocumentError) { fail(error) }
 }

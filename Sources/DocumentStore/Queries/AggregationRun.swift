@@ -30,7 +30,7 @@ struct AggregationPlan {
             let ordered = normalized.orders.map(\.field).filter { !$0.isDocumentID && $0 != start.summed[0] }
             normalized = try NormalizedQuery(inOrder, required: start.summed + ordered)
         }
-        normalized.decode([])
+        normalized.decodeOnly([])
         self.query = normalized
         plan = QueryPlan(normalized, catalog, isOrderWanted: isOrdered && query.limit != nil)
     }
@@ -87,7 +87,7 @@ struct AggregationPlan {
             guard query.covers(path), let bytes = try view.storage.get(.documents, DocumentKeys.key(of: path))
             else { return }
             try meter.readDocument(bytes.count)
-            let document = try StoredDocument.decode(bytes, path: path, fields: self.query.decoded)
+            let document = try StoredDocument.decode(bytes, path: path, fields: self.query.decodedFields)
             if view.sees(document), query.matches(document), isBetweenCursors(document), isFirst(part, document) {
                 result.add(document)
                 counter.count += 1

@@ -14,7 +14,7 @@ struct NormalizedQuery: Sendable {
     /// Nil for all fields.
     let projection: FieldMask?
     /// The fields at the top that found documents are decoded with; nil for all.
-    private(set) var decoded: Set<String>?
+    private(set) var decodedFields: Set<String>?
 
     /// - Throws: `invalidArgument` with the rule that the query violates.
     init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
@@ -38,7 +38,7 @@ struct NormalizedQuery: Sendable {
         orders = try Self.orders(query)
         for field in query.projection ?? [] { try QueryLeaf.check(field) }
         projection = query.projection.map { FieldMask($0.lazy.filter { !$0.isDocumentID }) }
-        if let projection = query.projection { decode(projection) }
+        if let projection = query.projection { decodeOnly(projection) }
         let sizes = 0...Int(Int32.max)
         guard sizes.contains(query.limit ?? 0), sizes.contains(query.offset) else {
             throw .invalidArgument("a query's limit and offset must be within 0...2,147,483,647")
@@ -57,9 +57,9 @@ struct NormalizedQuery: Sendable {
     }
 
     /// Has found documents decoded with these fields only, and those that the query itself looks at.
-    mutating func decode(_ fields: [FieldPath]) {
+    mutating func decodeOnly(_ fields: [FieldPath]) {
         let looked = disjuncts.joined().map(\.field) + orders.map(\.field) + required
-        decoded = Set((fields + looked).lazy.filter { !$0.isDocumentID }.map { $0.segments[0] })
+        decodedFields = Set((fields + looked).lazy.filter { !$0.isDocumentID }.map { $0.segments[0] })
     }
 
     /// Planning looks at each order many times, so that very many of them would keep a thread for minutes.

@@ -188,7 +188,7 @@ extension QueryRoute {
             throw DecodingFailure("the index names \(path), which is missing")
         }
         try meter.readDocument(bytes.count)
-        let fields = conjunction.query.decoded
+        let fields = conjunction.query.decodedFields
         guard let past = view.past else { return try StoredDocument.decode(bytes, path: path, fields: fields) }
         return try StoredDocument.decode(bytes, path: path, upTo: past, fields: fields)
     }

@@ -109,7 +109,7 @@ extension QueryPlan.Part {
         guard query.covers(path) else { return ListStream() }
         guard let bytes = try context.view.stored(path) else { return ListStream() }
         try context.meter.readDocument(bytes.count)
-        let document = try StoredDocument.decode(bytes, path: path, fields: query.decoded)
+        let document = try StoredDocument.decode(bytes, path: path, fields: query.decodedFields)
         var place = query.place(of: document)
         place.weight = document.weight
         guard query.matches(document), query.isBetweenCursors(place) else { return ListStream() }

@@ -30,12 +30,11 @@ package struct DataTopic: ControlTopic {
             return Response(
                 status: .ok, headers: [.contentType: "application/x-ndjson"],
                 body: ResponseBody { writer in
-                    let shutDown = DocumentError(.unavailable, "the host is shutting down")
                     let cancellation = BlockingWork.Cancellation()
                     do {
                         let outcome = try await withGracefulShutdownHandler {
                             try await service.perform(dataRequest, input: chunks, until: cancellation) { event in
-                                guard !control.isStopping else { throw shutDown }
+                                guard !control.isStopping else { throw DocumentError.hostStops }
                                 try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
                             }
                         } onGracefulShutdown: {
@@ -46,7 +45,7 @@ package struct DataTopic: ControlTopic {
                             try await writer.write(ByteBuffer(bytes: DataWire.line(outcome)))
                         }
                     } catch is CancellationError where control.isStopping {
-                        try await writer.write(ByteBuffer(bytes: DataWire.line(shutDown)))
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(DocumentError.hostStops)))
                     } catch let error as DocumentError {
                         try await writer.write(ByteBuffer(bytes: DataWire.line(error)))
                     } catch let error where !(error is CancellationError) {

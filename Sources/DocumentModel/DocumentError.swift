@@ -16,4 +16,6 @@ public struct DocumentError: Error, Hashable, Sendable, CustomStringConvertible 
     public static func invalidArgument(_ message: String) -> DocumentError {
         DocumentError(.invalidArgument, message)
     }
+
+    package static let hostStops = DocumentError(.unavailable, "the host is shutting down")
 }

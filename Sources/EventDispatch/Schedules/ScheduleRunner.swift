@@ -190,7 +190,7 @@ private final class Reply<Answer: Sendable>: Sendable {
         self.continuation = Mutex(continuation)
     }
 
-    deinit { give(.failure(DocumentError(.unavailable, "the host is shutting down"))) }
+    deinit { give(.failure(.hostStops)) }
 
     func succeed(_ answer: Answer) { give(.success(answer)) }
     func fail(_ error: DocumentError) { give(.failure(error)) }

@@ -131,10 +131,8 @@ final class GRPCCallHandler: ChannelInboundHandler, RemovableChannelHandler {
         fail(DocumentError(.deadlineExceeded, "the request didn't end in time"))
     }
 
-    private static let hostStops = DocumentError(.unavailable, "the host is shutting down")
-
     /// The host stops, and closes the connection soon: a write that came just before would be done and not answered.
-    func stop() { _ = endAfterWaiting(Self.hostStops) }
+    func stop() { _ = endAfterWaiting(.hostStops) }
 
     private func endTransfer() {
         transfer?.cancel()

@@ -41,8 +41,6 @@ package final class WebChannelService: Sendable {
         rules.onReplacement { [weak self] in self?.decideAgain() }
     }
 
-    private static let hostStops = DocumentError(.unavailable, "the host is shutting down")
-
     /// Ends all sessions: at once those that listen, and those that write once what they have received is done and
     /// answered. A client sends a write without an answer again, though it may be done: an increment would count twice.
     ///
@@ -56,7 +54,7 @@ package final class WebChannelService: Sendable {
         }
         let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
         let writing = sessions.filter { session in
-            if session.end(Self.hostStops, onEnd: { continuation.yield() }) { return true }
+            if session.end(.hostStops, onEnd: { continuation.yield() }) { return true }
             end(session)
             return false
         }

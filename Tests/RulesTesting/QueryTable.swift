@@ -579,7 +579,8 @@ package enum QueryTable {
                 #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}}}}"#,
             isAllowed: false),
         Row(
-            match: "/zz/{id}", condition: #"resource.data.keys().hasOnly(['a']) && resource.data.size() == 1"#, parent: "",
+            match: "/zz/{id}", condition: #"resource.data.keys().hasOnly(['a']) && resource.data.size() == 1"#,
+            parent: "",
             query:
                 #"{"from":[{"collectionId":"zz","allDescendants":false}],"where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"IN","value":{"arrayValue":{"values":[{"referenceValue":"projects/demo-x/databases/(default)/documents/zz/yy"}]}}}}}"#,
             isAllowed: true),

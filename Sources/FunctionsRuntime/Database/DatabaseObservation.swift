@@ -104,8 +104,9 @@ private final class Follower {
         } catch {
             throw DocumentError(.internal, "a change that was observed can't be read: \(error)")
         }
-        waiting = type.snapshots(
-            from: old, to: node, ofChildren: keys, in: database, at: path, query.wire.index, isFirst: isFirst)[...]
+        waiting =
+            type.snapshots(
+                from: old, to: node, ofChildren: keys, in: database, at: path, query.wire.index, isFirst: isFirst)[...]
         isFirst = false
     }
 

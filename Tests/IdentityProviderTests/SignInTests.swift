@@ -354,6 +354,16 @@ import UserStore
         }
     }
 
+    /// `disableUser` is what kreait/firebase-php sends.
+    @Test(arguments: ["disabled", "disableUser"]) func anAdminCreatesADisabledUser(field: String) async throws {
+        try await SignInHost.serving { host in
+            let created = try await host.admin("signUp", #"{"localId":"ada","\#(field)":true}"#)
+            #expect(created.status == 200)
+            let user = try await host.users.read { try $0.user("ada") }
+            #expect(user?.isDisabled == true)
+        }
+    }
+
     /// The Admin SDK needs no ids for second factors that it adds.
     @Test func anAdminAddsASecondFactorWithoutAnID() async throws {
         try await SignInHost.serving { host in

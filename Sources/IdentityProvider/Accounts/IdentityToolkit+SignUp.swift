@@ -127,7 +127,8 @@ extension IdentityToolkit {
             user.displayName = fields["displayName"] ?? user.displayName
             user.photoURL = fields["photoUrl"] ?? user.photoURL
             if let number { user.phoneNumber = number }
-            user.isDisabled = fields.flag("disabled") ?? false
+            // kreait/firebase-php calls it as an update does.
+            user.isDisabled = fields.flag("disabled") ?? fields.flag("disableUser") ?? false
             user.secondFactors += try SecondFactor.list(
                 fields.messages("mfaInfo"), at: transaction.milliseconds)
             if let password { try setPassword(password, of: &user, in: transaction) }

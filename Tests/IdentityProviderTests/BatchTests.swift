@@ -100,6 +100,20 @@ import Testing
         }
     }
 
+    @Test func timesOfAnImportAreNumbersOrTexts() async throws {
+        try await SignInHost.serving { host in
+            let text = #"{"localId":"ada","createdAt":"2026-01-02T03:04:05.006Z","lastLoginAt":"2026-01-02T03:04:06Z"}"#
+            let number = #"{"localId":"ken","createdAt":"1767323045006","lastLoginAt":1767323046000}"#
+            let answer = try await host.admin("batchCreate", #"{"users":[\#(text),\#(number)]}"#)
+            #expect(answer.body["error"] == nil)
+            for uid in ["ada", "ken"] {
+                let user = try await host.users.read { try $0.user(uid) }
+                #expect(user?.createdAt == 1_767_323_045_006)
+                #expect(user?.lastSignInAt == 1_767_323_046_000)
+            }
+        }
+    }
+
     /// As Firebase exports it. Without its secret the app can't be asked, and to leave it out would weaken the sign-in.
     @Test func anAuthenticatorAppWithoutItsSecretIsRefusedWithTheReason() async throws {
         try await SignInHost.serving { host in

@@ -70,11 +70,11 @@ struct ImportedUser: Sendable {
         try Profile.check(uid: uid)
         try Profile.check(name: fields["displayName"], photoURL: fields["photoUrl"])
         try require(fields["tenantId"] == nil, "Tenant id in userInfo does not match the tenant id in request.")
-        var user = UserRecord(uid: uid, createdAt: fields.integer("createdAt") ?? now * 1000)
+        var user = UserRecord(uid: uid, createdAt: Self.milliseconds(fields, "createdAt") ?? now * 1000)
         user.displayName = fields["displayName"]
         user.photoURL = fields["photoUrl"]
         // `firebase auth:export` writes the first name.
-        user.lastSignInAt = fields.integer("lastSignedInAt") ?? fields.integer("lastLoginAt")
+        user.lastSignInAt = Self.milliseconds(fields, "lastSignedInAt") ?? Self.milliseconds(fields, "lastLoginAt")
         // A later time, of a clock that is fast or in another unit, would refuse the tokens of all sign-ins until then.
         user.validSince = min(fields.integer("validSince") ?? now, now)
         user.email = try fields["email"].map { text throws(IdentityToolkitError) in
@@ -92,7 +92,7 @@ struct ImportedUser: Sendable {
         user.initialEmail = fields["initialEmail"].flatMap { Contact.email($0) }
         user.usesEmailLink = fields.flag("emailLinkSignin") ?? false
         user.usesCustomToken = fields.flag("customAuth") ?? false
-        user.lastRefreshAt = fields["lastRefreshAt"].flatMap { Timestamp(rfc3339: $0) }.map { $0.microseconds / 1000 }
+        user.lastRefreshAt = Self.milliseconds(fields, "lastRefreshAt")
         if let text = fields["passwordHash"] {
             // Our exports name the scheme of each hash; others have one for all.
             let scheme = try fields.message("hash").map { own throws(IdentityToolkitError) in
@@ -113,5 +113,9 @@ struct ImportedUser: Sendable {
         // Also without a verified address: an admin may have changed it since they were enrolled.
         user.secondFactors = try SecondFactor.list(fields.messages("mfaInfo"), at: now * 1000)
         return user
+    }
+    /// A time in milliseconds since 1970. Firebase's library for .NET writes all times as `2026-01-02T03:04:05Z`.
+    private static func milliseconds(_ fields: SignInRequest, _ name: String) -> Int64? {
+        fields.integer(name) ?? fields[name].flatMap { Timestamp(rfc3339: $0) }.map { $0.microseconds / 1000 }
     }
 }

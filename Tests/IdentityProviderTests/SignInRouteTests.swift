@@ -40,6 +40,8 @@ import Testing
         ("PATCH", "/identitytoolkit.googleapis.com/v2/projects/p/config", .operation(.updateConfig, project: "p")),
         ("POST", "/identitytoolkit.googleapis.com/v2/projects/p/tenants", .tenant),
         ("POST", "/identitytoolkit.googleapis.com/v1/projects/p/tenants/t/accounts:lookup", .tenant),
+        ("POST", "/identitytoolkit.googleapis.com/v2/projects/p/inboundSamlConfigs", .saml),
+        ("GET", "/identitytoolkit.googleapis.com/v2/projects/p/inboundSamlConfigs/saml.x", .saml),
         ("POST", "/securetoken.googleapis.com/v1/token", .token),
         ("GET", "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com", .certificates),
         ("GET", "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com", .certificates),

@@ -64,4 +64,6 @@ extension IdentityToolkit {
 
     static let noTenants = IdentityToolkitError(
         "OPERATION_NOT_ALLOWED : ((This host has no tenants: all users belong to the project.))")
+    static let noSAML = IdentityToolkitError(
+        "OPERATION_NOT_ALLOWED : ((This host has no sign-in by SAML: use OpenID Connect.))")
 }

@@ -84,6 +84,9 @@ package struct SignInPort: HTTPResponder {
         case .tenant:
             try access(request).require(isForAdmins: true)
             throw IdentityToolkit.noTenants
+        case .saml:
+            try access(request).require(isForAdmins: true)
+            throw IdentityToolkit.noSAML
         case .providers(let action, let id, let project):
             try access(request).require(isForAdmins: true)
             try requireProject(project)

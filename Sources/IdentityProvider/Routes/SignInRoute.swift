@@ -14,6 +14,8 @@ enum SignInRoute: Hashable, Sendable {
     case providers(ProviderAction, id: String?, project: String)
     /// Anything of tenants, which this host doesn't have.
     case tenant
+    /// Anything of providers by SAML, which this host doesn't have.
+    case saml
 
     enum Operation: String, Hashable, Sendable, CaseIterable {
         case signUp, signInWithPassword, lookup, signInWithIdp, update, signInWithCustomToken, delete
@@ -111,6 +113,7 @@ enum SignInRoute: Hashable, Sendable {
         guard path.count >= 2 else { return nil }
         let project = path[0]
         if path[1] == "tenants" || path[1].hasPrefix("tenants:") { return .tenant }
+        if path[1] == "inboundSamlConfigs" { return .saml }
         if path[1] == "oauthIdpConfigs", path.count <= 3 {
             let id = path.count == 3 ? path[2] : nil
             let action: ProviderAction? =

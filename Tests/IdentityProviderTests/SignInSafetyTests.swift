@@ -215,6 +215,22 @@ import UserStore
         }
     }
 
+    /// As Google's answer has them: authenticator apps stand beside the providers, phones count if they get messages.
+    @Test(arguments: [TokenPolicy.development, .production])
+    func theConfigurationNamesTheSecondFactors(policy: TokenPolicy) async throws {
+        try await SignInHost.serving(policy: policy) { host in
+            let config = try await host.send(
+                "/identitytoolkit.googleapis.com/v2/projects/\(SignInHost.project)/config", method: .get,
+                headers: [.authorization: "Bearer server"])
+            let factors = try #require(config.body["mfa"])
+            #expect(factors["state"]?.text == "ENABLED")
+            #expect(try factors["enabledProviders"]?.elements().count == (policy == .development ? 1 : 0))
+            let apps = try #require(try factors["providerConfigs"]?.elements().first)
+            #expect(apps["state"]?.text == "ENABLED")
+            #expect(try apps["totpProviderConfig"]?["adjacentIntervals"]?.integer() == 1)
+        }
+    }
+
     /// Sign-ups in progress count as failed attempts.
     @Test func manySignUpsAtOnceTellOfNoMoreAccountsThanOneAfterTheOther() async throws {
         var configuration = SignInConfiguration()

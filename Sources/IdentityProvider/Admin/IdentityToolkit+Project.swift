@@ -78,7 +78,12 @@ extension IdentityToolkit {
         var config = settings.json
         config["name"] = .string("projects/\(project)/config")
         config["authorizedDomains"] = projectConfig()["authorizedDomains"]
-        config["mfa"] = ["state": "ENABLED", "enabledProviders": ["PHONE_SMS"]]
+        let apps: JSONObject = ["adjacentIntervals": .integer(Authenticator.adjacentPeriods)]
+        config["mfa"] = [
+            "state": "ENABLED", "enabledProviders": .array(codes.takesTexts ? ["PHONE_SMS"] : []),
+            // Authenticator apps aren't among the providers.
+            "providerConfigs": [["state": "ENABLED", "totpProviderConfig": .object(apps)]],
+        ]
         return config
     }
 

@@ -6,14 +6,17 @@ enum Authenticator {
     static let digits = 6
     static let period: Int64 = 30
     static let secretBytes = 20
+    /// How many periods before and after the present one have good codes: clocks differ.
+    static let adjacentPeriods: Int64 = 1
 
     /// - Parameters:
     ///   - lastPeriod: the period of the last code that was accepted: a code is good once.
-    ///   - now: Seconds since 1970. The code before and the next one are accepted too: clocks differ.
+    ///   - now: Seconds since 1970.
     /// - Returns: the period of the code; nil if the code is wrong.
     static func period(of code: String, secret: [UInt8], after lastPeriod: Int64, now: Int64) -> Int64? {
         let current = now / period
-        return (current - 1...current + 1).first { $0 > lastPeriod && self.code(secret, in: $0) == code }
+        let periods = current - adjacentPeriods...current + adjacentPeriods
+        return periods.first { $0 > lastPeriod && self.code(secret, in: $0) == code }
     }
 
     static func code(_ secret: [UInt8], in period: Int64) -> String {

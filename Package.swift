@@ -226,7 +226,7 @@ let package = Package(
             name: "IdentityProvider",
             dependencies: [
                 "CPasswordHashing", "StrictJSON", "TextFormats", "DocumentModel", "UserModel", "Sharing",
-                "CommitPipeline", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer",
+                "CommitPipeline", "UserStore", "OutboundHTTP", "TokenVerification", "MailTransfer", "WorkerProtocol",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),

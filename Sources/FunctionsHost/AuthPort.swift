@@ -26,7 +26,7 @@ struct AuthPort {
             address: { peer, headers in
                 guard let peer = IPAddress(peer) else { return "" }
                 let forwarded = HTTPField.Name("X-Forwarded-For").map { headers[values: $0] } ?? []
-                return proxies.client(peer, forwardedFor: forwarded).network.description
+                return proxies.client(peer, forwardedFor: forwarded).description
             })
         guard let appCheck else { return server(before: signIn, servers) }
         return server(before: AppCheckPort(appCheck, before: signIn), servers)

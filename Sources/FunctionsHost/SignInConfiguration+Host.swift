@@ -1,7 +1,6 @@
 import Deployments
 import HostConfiguration
 import IdentityProvider
-import WorkerProtocol
 
 extension SignInConfiguration {
     /// - Throws: `ConfigurationError` if a provider's secret has no value.
@@ -47,9 +46,4 @@ extension ProviderConfig {
             self.init(id: provider.id, check: .profile(addresses))
         }
     }
-}
-
-extension IPAddress {
-    /// The network that one client has: with IPv6, all addresses with the same first half.
-    var network: IPAddress { high == 0 ? self : IPAddress(high: high, low: 0) }
 }

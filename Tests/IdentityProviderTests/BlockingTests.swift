@@ -335,6 +335,35 @@ import UserStore
         }
     }
 
+    /// Puts the client's address into a claim.
+    private struct Addresses: BlockingFunctions {
+        func has(_ moment: BlockingMoment) -> Bool { moment == .beforeSignIn }
+
+        func run(_ moment: BlockingMoment, _ event: JSONObject) async throws(BlockingRefusal) -> JSONValue? {
+            ["userRecord": ["sessionClaims": ["from": event["ip_address"] ?? .null]]]
+        }
+    }
+
+    /// With IPv6 it changes within its network, which is what the host itself uses.
+    @Test func functionsGetTheWholeAddressOfAClient() async throws {
+        var configuration = SignInConfiguration()
+        configuration.attemptsPerAddress = 1
+        try await Host.serving(policy: .production, configuration: configuration, blocking: Addresses()) { host in
+            let answer = try await host.account(
+                "signUp", #"{"email":"ada@example.com","password":"secret-1"}"#, from: "2001:db8::7")
+            let token = try #require(answer.body["idToken"]?.text)
+            #expect(try host.toolkit.caller(token).claims["from"]?.stringValue == "2001:db8::7")
+            let refreshToken = try #require(answer.body["refreshToken"]?.text)
+            let near = try await host.refresh(refreshToken, from: "2001:db8::8")
+            #expect(near.body["refresh_token"]?.text == refreshToken)
+            let far = try await host.refresh(refreshToken, from: "2001:db8:0:1::7")
+            #expect(far.body["refresh_token"]?.text != refreshToken)
+            _ = try await host.signIn("ken@example.com", "secret-1", from: "2001:db8::7")
+            let limited = try await host.signIn("ada@example.com", "secret-1", from: "2001:db8::8")
+            #expect(limited.body.errorMessage == IdentityToolkitError.tooManyAttempts.message)
+        }
+    }
+
     @Test func ordinaryChangesAskNoFunction() async throws {
         let functions = Functions()
         try await Host.serving(blocking: functions) { host in

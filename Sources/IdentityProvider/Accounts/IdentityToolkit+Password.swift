@@ -12,7 +12,7 @@ extension IdentityToolkit {
         let email = try require(
             Contact.email(try require(call["email"], "MISSING_EMAIL")), "INVALID_EMAIL")
         let password = try require(call["password"], "MISSING_PASSWORD")
-        let subjects = attempts.subjects(account: email, address: call.origin.address)
+        let subjects = attempts.subjects(account: email, address: call.origin.network)
         try await users.read { try attempts.begin(subjects, in: $0, now: now()) }
         defer { attempts.end(subjects) }
         for _ in 0..<Self.maxComparisons {
@@ -35,10 +35,10 @@ extension IdentityToolkit {
         // If there is no such account, a password is hashed all the same where the answer must not show that.
         let isRight =
             known?.password == nil && !settings.hidesAccounts
-            ? false : try await passwords.verify(password, known?.password, for: call.origin.address)
+            ? false : try await passwords.verify(password, known?.password, for: call.origin.network)
         guard let known, isRight else {
             if settings.hidesAccounts, let hash = known?.password, !passwords.isCurrent(hash) {
-                _ = try await passwords.verify(password, nil, for: call.origin.address)
+                _ = try await passwords.verify(password, nil, for: call.origin.network)
             }
             try await users.commit { try attempts.fail(subjects, in: $0) }
             if settings.hidesAccounts { throw IdentityToolkitError("INVALID_LOGIN_CREDENTIALS") }
@@ -46,7 +46,7 @@ extension IdentityToolkit {
         }
         let rehashed =
             known.password.map(passwords.isCurrent) == true
-            ? nil : try await passwords.hash(password, for: call.origin.address)
+            ? nil : try await passwords.hash(password, for: call.origin.network)
         let result: SignInResult<Never> = try await signIn(call, by: SignInMethod("password")) { transaction in
             guard var user = try transaction.user(email: email), user.uid == known.uid,
                 user.password == known.password

@@ -31,7 +31,7 @@ extension IdentityToolkit {
         let name = call["displayName"]
         try Profile.check(name: name, photoURL: nil)
         let caller = try call["idToken"].map { token throws(IdentityToolkitError) in try self.caller(token) }
-        let address = attempts.subject(address: call.origin.address)
+        let address = attempts.subject(address: call.origin.network)
         // A password is hashed only if it can be used.
         let (exists, subjects) = try await users.read { users in
             // Before anything depends on whether the address has an account.
@@ -53,7 +53,7 @@ extension IdentityToolkit {
             if !subjects.isEmpty { try await users.commit { try attempts.fail(subjects, in: $0) } }
             throw IdentityToolkitError("EMAIL_EXISTS")
         }
-        let hash = try await passwords.hash(password, for: call.origin.address)
+        let hash = try await passwords.hash(password, for: call.origin.network)
         let newID = Secrets.id()
         let recovery = Secrets.text()
         let recovered = Mutex<MailAction?>(nil)
@@ -111,7 +111,7 @@ extension IdentityToolkit {
         var hash: PasswordHash?
         if let password = call["password"] {
             try configuration.passwordPolicy.check(password)
-            hash = try await passwords.hash(password, for: call.origin.address)
+            hash = try await passwords.hash(password, for: call.origin.network)
         }
         let password = hash
         return { transaction in

@@ -15,7 +15,7 @@ extension IdentityToolkit {
         var hash: PasswordHash?
         if let password = call["password"] {
             try configuration.passwordPolicy.check(password)
-            hash = try await passwords.hash(password, for: call.origin.address)
+            hash = try await passwords.hash(password, for: call.origin.network)
         }
         let password = hash
         let recovery = Secrets.text()

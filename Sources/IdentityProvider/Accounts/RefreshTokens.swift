@@ -166,6 +166,6 @@ extension IdentityToolkit {
 
     /// What is kept of an address: enough to see whether it is the same.
     private static func trace(of origin: CallOrigin) -> [UInt8] {
-        Array(Secrets.hash("address " + origin.address).prefix(8))
+        Array(Secrets.hash("address " + origin.network).prefix(8))
     }
 }

@@ -117,7 +117,7 @@ extension IdentityToolkit {
             }
         }
         let scheme = try ImportedScheme(call.fields)
-        let imports = try await imported(given, scheme, for: call.origin.address)
+        let imports = try await imported(given, scheme, for: call.origin.network)
         var errors: [JSONValue] = []
         for start in stride(from: 0, to: imports.count, by: Self.changedAtOnce) {
             let part = imports[start..<min(start + Self.changedAtOnce, imports.count)]

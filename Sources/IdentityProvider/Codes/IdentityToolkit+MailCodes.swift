@@ -91,7 +91,7 @@ extension IdentityToolkit {
 
     /// Limits the messages that one client has sent, to whichever receivers. Admins have no limit.
     func countMessage(_ call: SignInCall, in transaction: UserTransaction) throws {
-        guard !call.isAdmin, let sender = attempts.subject(sender: call.origin.address) else { return }
+        guard !call.isAdmin, let sender = attempts.subject(sender: call.origin.network) else { return }
         try attempts.check(sender, in: transaction, now: transaction.seconds)
         try attempts.fail([sender], in: transaction)
     }
@@ -99,7 +99,7 @@ extension IdentityToolkit {
     /// A function may refuse mails that anyone can ask for.
     private func askBeforeMail(_ kind: MailAction.Kind, _ email: String?, _ call: SignInCall) async throws {
         guard kind == .passwordReset || kind == .emailSignIn, blocking.has(.beforeSendEmail), let email else { return }
-        if !call.isAdmin, let asking = attempts.subject(askingFrom: call.origin.address) {
+        if !call.isAdmin, let asking = attempts.subject(askingFrom: call.origin.network) {
             try await users.commit { transaction in
                 try attempts.check(asking, in: transaction, now: transaction.seconds)
                 try attempts.fail([asking], in: transaction)
@@ -266,8 +266,8 @@ extension IdentityToolkit {
         if let password = call["newPassword"] {
             try require(action.kind == .passwordReset, "INVALID_OOB_CODE")
             try configuration.passwordPolicy.check(password)
-            let hash = try await passwords.hash(password, for: call.origin.address)
-            let subjects = attempts.subjects(account: action.email, address: call.origin.address)
+            let hash = try await passwords.hash(password, for: call.origin.network)
+            let subjects = attempts.subjects(account: action.email, address: call.origin.network)
             try await users.commit { transaction in
                 let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
                 var user = try userOfCode(stored, action, in: transaction)

@@ -30,12 +30,12 @@ extension IdentityToolkit {
             codes.takesTexts,
             "OPERATION_NOT_ALLOWED : This host sends no text messages: auth.sms in functions.json is missing.")
         let (session, code) = (Secrets.text(), Secrets.digits())
-        let subject = MessageSubject(phoneNumber: number, from: call.origin.address)
+        let subject = MessageSubject(phoneNumber: number, from: call.origin.network)
         try await users.commit { transaction in
             try check(transaction)
             // Each session has a few attempts; many sessions have no more.
             try attempts.check(
-                attempts.subject(phoneNumber: number, address: call.origin.address), in: transaction,
+                attempts.subject(phoneNumber: number, address: call.origin.network), in: transaction,
                 now: transaction.seconds)
             let expires = transaction.seconds + CodeLifetime.phone
             if codes.sendsTexts {
@@ -78,7 +78,7 @@ extension IdentityToolkit {
         guard stored.expires > transaction.seconds else {
             throw IdentityToolkitError("SESSION_EXPIRED : The code has expired; request another one.")
         }
-        let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.address)
+        let subject = attempts.subject(phoneNumber: challenge.phoneNumber, address: origin.network)
         try attempts.check(subject, in: transaction, now: transaction.seconds)
         guard challenge.proof == Self.proof(session, code) else {
             challenge.failures += 1

@@ -205,7 +205,7 @@ extension IdentityToolkit {
         let id = call["mfaEnrollmentId"]
         let (subjects, pending) = try await users.read { users in
             let (_, session, user) = try pendingSignIn(credential, in: users, now: now())
-            let subjects = attempts.subjects(account: "second factor of " + user.uid, address: call.origin.address)
+            let subjects = attempts.subjects(account: "second factor of " + user.uid, address: call.origin.network)
             try attempts.begin(subjects, in: users, now: now())
             return (subjects, session)
         }

@@ -182,7 +182,7 @@ extension IdentityToolkit {
     private func newPassword(_ call: SignInCall) async throws -> PasswordHash? {
         guard let password = call["password"] else { return nil }
         try configuration.passwordPolicy.check(password)
-        return try await passwords.hash(password, for: call.origin.address)
+        return try await passwords.hash(password, for: call.origin.network)
     }
 }
 

@@ -34,7 +34,7 @@ extension IdentityToolkit {
         } catch let refusal as LinkRefusal {
             guard call.fields.flag("returnIdpCredential") == true else { throw IdentityToolkitError(refusal.message) }
             answer["errorMessage"] = .string(refusal.message)
-            providers.expectSignIn(with: assertion, from: call.origin.address)
+            providers.expectSignIn(with: assertion, from: call.origin.network)
             return answer
         }
         switch result {
@@ -57,12 +57,12 @@ extension IdentityToolkit {
     /// It may have to be asked, by this host and in the name of the app: what it refuses counts as a failed attempt of
     /// the client's address.
     private func profile(_ assertion: inout ProviderAssertion, _ call: SignInCall) async throws -> ProviderProfile {
-        let subjects = [attempts.subject(assertionsFrom: call.origin.address)].compactMap { $0 }
+        let subjects = [attempts.subject(assertionsFrom: call.origin.network)].compactMap { $0 }
         if !subjects.isEmpty { try await users.read { try attempts.begin(subjects, in: $0, now: now()) } }
         defer { attempts.end(subjects) }
         do {
             var profile = try await providers.profile(
-                &assertion, isLinking: call["idToken"] != nil, from: call.origin.address,
+                &assertion, isLinking: call["idToken"] != nil, from: call.origin.network,
                 handler: handlerAddress(call))
             try profile.setName(first: assertion.firstName, last: assertion.lastName)
             return profile

@@ -1,4 +1,5 @@
 import DocumentModel
+import WorkerProtocol
 
 /// A request as operations receive it.
 struct SignInCall: Sendable {
@@ -24,13 +25,16 @@ struct SignInCall: Sendable {
 
 /// Where a request comes from.
 struct CallOrigin: Hashable, Sendable {
-    /// The client's address.
+    /// The client's address, as functions get it.
     var address: String
     /// How the client reaches this port, such as `http://127.0.0.1:9099`.
     var base: String
     var userAgent: String?
     /// The client's language, such as `en`.
     var locale = "en"
+
+    /// What limits count by, and a client is recognized by: with IPv6, it has all addresses with the same first half.
+    var network: String { IPAddress(address)?.holder.description ?? address }
 
     /// The language as a tag of letters, digits and hyphens, which links and mails can have.
     var language: String {

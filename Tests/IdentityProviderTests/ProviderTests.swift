@@ -116,6 +116,7 @@ import UserStore
             #expect(again.body["localId"]?.text == uid)
             let stored = try await host.users.read { try $0.user(uid) }
             #expect(stored?.displayName == "Hana Sato")
+            #expect(stored?.identities.map(\.displayName) == ["Hana Sato"])
         }
     }
 

@@ -89,7 +89,11 @@ extension IdentityToolkit {
         func signIn(_ user: UserRecord, isNew: Bool = false) throws -> SignInProposal<UserRecord> {
             try require(!user.isDisabled, "USER_DISABLED")
             var user = user
-            user.set(identity)
+            var entered = identity
+            // Apple tells the name once.
+            let known = user.identities.first { $0.provider == provider && $0.rawID == identity.rawID }
+            entered.displayName = entered.displayName ?? known?.displayName
+            user.set(entered)
             // SDKs that link an account can't ask for a second factor: the caller goes on with what they have proved.
             return .signIn(
                 SignInCandidate(

@@ -120,6 +120,17 @@ import UserStore
         }
     }
 
+    /// The SDK of iOS sends the fields decoded.
+    @Test func aPercentSignInANameEndsNoSignIn() async throws {
+        try await SignInHost.serving { host in
+            let name = #"{\"name\":{\"firstName\":\"50% Hana\"}}"#
+            let form = #"providerId=apple.com&id_token={\"sub\":\"apple-1\"}&user=\#(name)"#
+            let answer = try await host.account(
+                "signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(form)"}"#)
+            #expect(answer.body["displayName"]?.text == "50% Hana")
+        }
+    }
+
     @Test func eachClaimOfAnIDTokenIsChecked() async throws {
         let issuer = try TestIssuer.shared.get()
         let stranger = try TestIssuer.stranger.get()

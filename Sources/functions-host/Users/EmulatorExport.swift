@@ -121,7 +121,11 @@ struct EmulatorExport {
     }
 
     private static func write(_ json: JSONValue, to file: String) throws {
-        let bytes = Data(try json.serialized() + [UInt8(ascii: "\n")])
+        // The host's answer is in any order, and exports are compared.
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var bytes = try encoder.encode(json)
+        bytes.append(UInt8(ascii: "\n"))
         guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o600])
         else {
             throw DocumentError(.unavailable, "\(file) can't be written")

@@ -210,6 +210,10 @@ import Testing
             for _ in 0..<2 {
                 let run = try await export()
                 #expect(run.status == 0, "\(run.errors)\(run.output)")
+                // Not in another order each time.
+                let settings = try String(
+                    contentsOfFile: directory.path + "/export/auth_export/config.json", encoding: .utf8)
+                #expect(settings.hasPrefix(#"{"emailPrivacyConfig":{"#))
             }
             let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
             #expect(names.filter { $0.hasPrefix("export") } == ["export"])

@@ -27,6 +27,7 @@ struct UserImport {
         guard !batch.isEmpty else { return }
         guard let store else { throw DocumentError(.unimplemented, "this store can't have users") }
         try await store.commit(in: OperationContext(firesEvents: false)) { [batch] transaction in
+            for (line, user) in batch { try Self.release(user.uid, line: line, in: transaction) }
             for (line, user) in batch {
                 do {
                     var user = user
@@ -47,6 +48,20 @@ struct UserImport {
         }
         imported += batch.count
         batch = []
+    }
+
+    /// Takes from a user who is replaced what is unique: another of the batch may have it now, in exchange.
+    private static func release(_ uid: String, line: Int, in transaction: UserTransaction) throws {
+        do {
+            guard var user = try transaction.user(uid) else { return }
+            (user.email, user.phoneNumber, user.identities) = (nil, nil, [])
+            try transaction.update(user)
+        } catch let failure as DecodingFailure {
+            throw DocumentError(
+                .dataLoss,
+                "line \(line): the user \(uid), who is to be replaced, can't be read, the store is damaged: "
+                    + failure.reason)
+        }
     }
 
     private static func reason(_ conflict: UserConflict) -> String {

@@ -307,6 +307,32 @@ import UserStore
         }
     }
 
+    /// Such as of a guest, which a custom token marks.
+    @Test(arguments: ["signUp", "update", "provider", "emailLink", "phone"])
+    func aCredentialThatIsAddedKeepsTheClaimsOfTheSignIn(way: String) async throws {
+        try await Host.serving { host in
+            let token = #"{\"uid\":\"ada\",\"claims\":{\"guest\":true}}"#
+            let entered = try await host.account("signInWithCustomToken", #"{"token":"\#(token)"}"#)
+            let own = try #require(entered.body["idToken"]?.text)
+            let added = try await add(way, Self.welcome, to: own, host)
+            #expect(added.body["localId"]?.text == "ada")
+            #expect(try host.toolkit.caller(added.body["idToken"]?.text).claims["guest"] == true)
+            let refreshed = try await host.refresh(try #require(added.body["refreshToken"]?.text))
+            #expect(try host.toolkit.caller(refreshed.body["id_token"]?.text).claims["guest"] == true)
+        }
+    }
+
+    @Test func aSignInThatHasEndedGetsNoCredential() async throws {
+        try await Host.serving(policy: .production) { host in
+            let user = try await host.signUp()
+            try await host.users.commit { try $0.endSessions(of: user.uid) }
+            let added = try await add("signUp", Self.welcome, to: user.idToken, host)
+            #expect(added.body.errorMessage?.hasPrefix("CREDENTIAL_TOO_OLD_LOGIN_AGAIN") == true)
+            let kept = try await host.users.read { try $0.user(user.uid) }
+            #expect(kept?.isAnonymous == true)
+        }
+    }
+
     /// Its ID token is good for up to an hour longer, but what restricted it isn't stored any more.
     @Test(arguments: [#""password":"secret-2""#, #""email":"new@example.com""#])
     func aSignInThatHasEndedGetsNoNewTokens(change: String) async throws {

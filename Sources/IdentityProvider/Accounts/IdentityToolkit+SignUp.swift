@@ -64,6 +64,8 @@ extension IdentityToolkit {
             let isOwn = Self.isOwn(email, of: user)
             try require(isOwn || user.secondFactors.isEmpty, Self.unverifiedChangeWithFactors)
             try require(try isOwn || transaction.user(email: email) == nil, "EMAIL_EXISTS")
+            // Before the sign-ins end.
+            let claims = try caller.flatMap { try sessionClaims(of: $0, in: transaction) }
             let old = user
             // What has verified it still counts.
             if !isOwn { user.replaceEmail(by: email, at: transaction.milliseconds) }
@@ -73,7 +75,7 @@ extension IdentityToolkit {
             try setPassword(hash, of: &user, in: transaction)
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: caller == nil, provider: "password",
+                    user: user, isNew: caller == nil, provider: "password", claims: claims,
                     secondFactor: caller?.secondFactor(of: user), asksForSecondFactor: caller == nil))
         }
         announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)

@@ -22,6 +22,8 @@ extension IdentityToolkit {
             // Who read the mails when it was asked for may have been kept out since.
             if let known, known.isEmailVerified { try requireCurrent(stored, for: known) }
             try use(stored, action, code, in: transaction)
+            // Before the sign-ins end.
+            let claims = try caller.flatMap { try sessionClaims(of: $0, in: transaction) }
             var user = linked ?? known ?? UserRecord(uid: newID, createdAt: transaction.milliseconds)
             if known != nil, linked == nil, !user.isEmailVerified { try handOver(&user, in: transaction) }
             if user.email != nil, user.email != email { try endSignIns(of: &user, in: transaction) }
@@ -34,7 +36,7 @@ extension IdentityToolkit {
             // As for an account of a provider, SDKs can't ask for a second factor when they link an address.
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: linked == nil && known == nil, provider: "password",
+                    user: user, isNew: linked == nil && known == nil, provider: "password", claims: claims,
                     secondFactor: caller?.secondFactor(of: user), asksForSecondFactor: caller == nil))
         }
         announceRecovery(recovered.withLock { $0 }, code: recovery, origin: call.origin)

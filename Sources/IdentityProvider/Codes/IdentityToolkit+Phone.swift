@@ -140,7 +140,10 @@ extension IdentityToolkit {
             guard user.secondFactors.isEmpty else { return .failure(Self.unsupportedFirstFactor) }
             try require(!user.isDisabled, "USER_DISABLED")
             user.phoneNumber = verified
-            return .signIn(SignInCandidate(user: user, isNew: linked == nil && known == nil, provider: "phone"))
+            return .signIn(
+                SignInCandidate(
+                    user: user, isNew: linked == nil && known == nil, provider: "phone",
+                    claims: try caller.flatMap { try sessionClaims(of: $0, in: transaction) }))
         }
         switch result {
         case .other(let proof):

@@ -97,8 +97,9 @@ extension IdentityToolkit {
             // SDKs that link an account can't ask for a second factor: the caller goes on with what they have proved.
             return .signIn(
                 SignInCandidate(
-                    user: user, isNew: isNew, provider: provider, secondFactor: caller?.secondFactor(of: user),
-                    asksForSecondFactor: caller == nil))
+                    user: user, isNew: isNew, provider: provider,
+                    claims: try caller.flatMap { try sessionClaims(of: $0, in: transaction) },
+                    secondFactor: caller?.secondFactor(of: user), asksForSecondFactor: caller == nil))
         }
         if let caller {
             let user = try self.user(of: caller, in: transaction)

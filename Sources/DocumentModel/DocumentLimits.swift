@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Firestore's limits on stored documents. A violation fails with `invalidArgument` and a message that names the limit.
 ///
 /// Two limits are our own. Field names must be in Unicode normalization form C (NFC): names that Unicode considers
@@ -51,6 +53,14 @@ public enum DocumentLimits {
             throw .invalidArgument(
                 "document \"\(path)\" would take about \(weight) bytes in memory or as JSON, more than "
                     + "32 MiB, the limit; it has too many small values")
+        }
+    }
+
+    /// Checks an encoded request before it's decoded, which hashes the names of fields: see ``CombiningMarks``.
+    package static func checkMarks(in request: [UInt8]) throws(DocumentError) {
+        guard request.withUnsafeBytes({ CombiningMarks.areFew(in: $0) }) else {
+            throw .invalidArgument(
+                "a text has more than \(CombiningMarks.most) combining marks, such as accents, one after the other")
         }
     }
 

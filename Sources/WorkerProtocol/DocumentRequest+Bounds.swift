@@ -55,6 +55,7 @@ package struct BoundedRequest: Sendable {
         guard bytes.count <= DocumentRequest.maxBytes else {
             throw .beyondLimit(DocumentRequest.tooLarge(bytes.count))
         }
+        do throws(DocumentError) { try DocumentLimits.checkMarks(in: bytes) } catch { throw .beyondLimit(error) }
         var reader = ByteReader(bytes[...], maxElementBytes: DocumentRequest.maxDecodedBytes)
         do throws(DecodingFailure) {
             request = try DocumentRequest(from: &reader)

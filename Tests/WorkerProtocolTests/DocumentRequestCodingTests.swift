@@ -89,6 +89,29 @@ struct DocumentRequestCodingTests {
         }
     }
 
+    /// The host compares and stores what a function writes, wherever that has its texts.
+    @Test func aRequestIsRefusedIfATextTakesLongToCompare() throws {
+        let path = try DocumentPath("a/b")
+        func requests(_ marks: Int) -> [DocumentRequest] {
+            let text = String(repeating: "\u{301}", count: marks)
+            let json = Array("\"\(text)\"".utf8)
+            let sets = [["f": Value.string(text)], [text: .null]].map { Write(path: path, operation: .set($0)) }
+            return sets.map { .commit([$0], transaction: nil, completing: nil) } + [
+                .users(UserRequest(.create, body: json)), .database(DatabaseRequest(.set, target: "a", value: json)),
+                .claim(key: text, .once),
+            ]
+        }
+        for request in requests(1000) { _ = try BoundedRequest(request.encoded) }
+        for request in requests(1001) {
+            let refusal = #expect(throws: BoundedRequest.Refusal.self) { try BoundedRequest(request.encoded) }
+            guard case .beyondLimit(let error)? = refusal else {
+                Issue.record("it is refused with \(String(describing: refusal))")
+                continue
+            }
+            #expect(error.code == .invalidArgument && error.message.contains("combining marks"))
+        }
+    }
+
     @Test func aPageOfDocumentsHasAPossibleSize() throws {
         let collection = try CollectionPath("a/b/c")
         for (asked, limit) in [(Int.min, 1), (0, 1), (1, 1), (1000, 1000), (1001, 1000), (.max, 1000)] {

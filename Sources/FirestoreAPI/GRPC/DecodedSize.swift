@@ -2,7 +2,6 @@ import DocumentModel
 import DocumentStore
 import FirestoreMessages
 import SwiftProtobuf
-import TextFormats
 
 /// About what a message takes in memory once it is decoded, known from its bytes: an empty message within another is
 /// two of them, and up to a hundred times as many in memory.
@@ -20,14 +19,11 @@ struct DecodedSize {
     private var position = 0
     private var left: Int
 
-    private static let tooManyMarks = DocumentError.invalidArgument(
-        "a text has more than \(CombiningMarks.most) combining marks, such as accents, one after the other")
-
     /// - Throws: `invalidArgument` if the message takes too much, can't be decoded, or has a text that takes too long
     ///   to compare, as its decoder does with the names of fields; also if such a name isn't in normal form C: of two
     ///   names that Swift treats as equal, the decoder keeps one.
     static func check(_ bytes: [UInt8], as type: any Message.Type) throws(DocumentError) {
-        guard bytes.withUnsafeBytes({ CombiningMarks.areFew(in: $0) }) else { throw tooManyMarks }
+        try DocumentLimits.checkMarks(in: bytes)
         guard bytes.count >= leastBytes || !bytes.allSatisfy(FieldNames.isInNormalForm), let part = Part(type) else {
             return
         }

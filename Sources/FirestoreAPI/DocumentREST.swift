@@ -129,11 +129,7 @@ package struct DocumentREST: HTTPResponder {
                 .notFound,
                 "nothing is served at \(request.uri.path); documents are at /v1/\(database.documentsRoot)")
         }
-        guard path.database == database else {
-            throw DocumentError(
-                .notFound,
-                "this host serves \(database.resourceName), not \(path.database.resourceName)")
-        }
+        guard path.database == database else { throw database.doesNotExist(path.database) }
         let principal = try await principals.requester(
             request.headers[.authorization], appCheck: request.appCheckToken
         ).principal

@@ -86,8 +86,8 @@ struct DocumentRESTRefusalTests: RESTExchanges {
             answer
                 == .error(
                     .notFound,
-                    "this host serves projects/demo-shop/databases/(default), "
-                        + "not projects/other/databases/(default)"))
+                    "The database (default) does not exist for project other: "
+                        + "this host serves projects/demo-shop/databases/(default)"))
     }
 
     @Test(arguments: [

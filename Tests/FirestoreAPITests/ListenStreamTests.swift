@@ -98,6 +98,21 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// The web SDK warns of a wrong configuration then. The documents that it asks for are of the other database, too.
+    @Test func aStreamForAnotherDatabaseEndsWithNotFound() async throws {
+        let followed = try Followed()
+        let endpoint = ListenEndpoint(
+            followed.stream, StreamJSON(database: DatabaseID(project: "demo")), maxBytes: 1000, onNews: {})
+        let database = "projects/demo/databases/other"
+        let target = #"{"targetId":2,"documents":{"documents":["\#(database)/documents/a/b"]}}"#
+        endpoint.receive(Array(#"{"database":"\#(database)","addTarget":\#(target)}"#.utf8))
+        let sent = endpoint.take().messages.map { String(decoding: $0, as: UTF8.self) }
+        #expect(sent.count == 1)
+        #expect(sent.first?.contains(#""status":"NOT_FOUND""#) == true)
+        #expect(sent.first?.contains("The database other does not exist for project demo") == true)
+        await followed.store.shutdown()
+    }
+
     /// Over WebChannel as over gRPC.
     @Test func aMessageOfTheWebSDKHasABound() async throws {
         let followed = try Followed()

@@ -79,13 +79,8 @@ struct MessageReader {
     ///   - name: the database that a request names.
     ///   - isOptional: whether it may be empty, as in later messages of a stream.
     func check(database name: String, isOptional: Bool = false) throws(DocumentError) {
-        if name == database.resourceName || isOptional && name.isEmpty { return }
-        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "projects", parts[2] == "databases", !parts[1].isEmpty, !parts[3].isEmpty
-        else {
-            throw .invalidArgument("\"\(name)\" isn't the name of a database; write projects/P/databases/D")
-        }
-        throw DocumentError(.notFound, "this host serves \(database.resourceName), not \(name)")
+        if isOptional && name.isEmpty { return }
+        try database.check(name)
     }
 
     static func fieldPath(_ text: String) throws(DocumentError) -> FieldPath { try FieldPath(rest: text) }

@@ -14,7 +14,7 @@ struct StreamJSON {
         var request: ListenRequest?
         for member in try node.members() {
             switch member.key {
-            case "database": try check(member.value)
+            case "database": break
             case "addTarget": request = .add(try target(member.value))
             case "removeTarget": request = .remove(try member.value.targetID())
             case "labels": break
@@ -162,9 +162,7 @@ struct StreamJSON {
         var request = WriteStreamRequest(hasDatabase: false)
         for member in try node.members() {
             switch member.key {
-            case "database":
-                try check(member.value)
-                request.hasDatabase = true
+            case "database": request.hasDatabase = true
             case "streamToken", "streamId", "labels": break
             case "writes": request.writes = try RESTWriteReader(database: database).writes(member.value)
             default: throw member.unknown
@@ -200,10 +198,11 @@ struct StreamJSON {
         return text
     }
 
-    private func check(_ node: JSONNode) throws(JSONProblem) {
-        guard try node.string() == database.resourceName else {
-            throw node.problem("this host serves \(database.resourceName), not \(node.summary)")
-        }
+    /// Why the database that a message names isn't served; nil if it is, or the message names none.
+    func refusal(of message: JSONNode) throws(JSONProblem) -> DocumentError? {
+        guard let name = try message["database"]?.string() else { return nil }
+        do throws(DocumentError) { try database.check(name) } catch { return error }
+        return nil
     }
 }
 

@@ -32,7 +32,11 @@ extension StreamJSON {
     fileprivate func read<Message>(
         _ text: [UInt8], _ body: (JSONNode) throws(JSONProblem) -> Message
     ) throws(DocumentError) -> Message {
-        try RESTBody(ByteBuffer(bytes: text)).read(body)
+        let (message, other) = try RESTBody(ByteBuffer(bytes: text)).read { node throws(JSONProblem) in
+            (try body(node), try refusal(of: node))
+        }
+        if let other { throw other }
+        return message
     }
 }
 

@@ -98,6 +98,20 @@ import Testing
         await followed.store.shutdown()
     }
 
+    /// The client learns the ids in the order of its targets, as on the official emulator.
+    @Test func aTargetWithoutAnIDGetsOneThatNoOtherHas() async throws {
+        let followed = try Followed()
+        let ids: [Int32] = [0, 7, 0, .max, 0, 0]
+        for id in ids { try followed.add(id, "a") }
+        let added = try followed.stream.take().flatMap { response -> [Int32] in
+            guard case .targets(.add, let ids, nil, _) = response else { return [] }
+            return ids
+        }
+        #expect(added == [1, 7, 8, .max, 2, 3])
+        followed.stream.close()
+        await followed.store.shutdown()
+    }
+
     /// The web SDK warns of a wrong configuration then. The documents that it asks for are of the other database, too.
     @Test func aStreamForAnotherDatabaseEndsWithNotFound() async throws {
         let followed = try Followed()

@@ -6,6 +6,7 @@ struct ListenTargetRequest: Sendable {
     /// Documents that one target may name.
     static let maxDocuments = 1000
 
+    /// 0 for one that the host chooses.
     var id: Int32
     /// Fails with `invalidArgument` for an invalid query or name.
     var target: Result<ListenTarget, DocumentError>

@@ -54,6 +54,8 @@ final class ListenStream: Sendable {
 
     private struct State {
         var targets: [Int32: Target] = [:]
+        /// The highest id of all targets so far.
+        var highestID: Int32 = 0
         /// Answers that wait for nothing.
         var answers: [ListenResponse] = []
         var collected = Collected()
@@ -62,6 +64,13 @@ final class ListenStream: Sendable {
         var isClosed = false
         /// Why the stream ends.
         var failure: DocumentError?
+
+        /// The id of a target without one: one that no target has, nor had, as far as there are such ids.
+        func unusedID() -> Int32 {
+            var id = highestID
+            repeat { id = id == .max ? 1 : id + 1 } while targets[id] != nil
+            return id
+        }
 
         /// A target has failed. Clients drop a target for good if they are sent its error, but begin a stream again
         /// that has ended: so an error that may pass ends the stream.
@@ -135,11 +144,12 @@ final class ListenStream: Sendable {
     }
 
     private func add(_ request: ListenTargetRequest, _ state: inout State) {
-        let id = request.id
+        // The client learns it from the answer.
+        let id = request.id == 0 ? state.unusedID() : request.id
+        state.highestID = max(state.highestID, id)
         forget(id, &state)
         state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
-            guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }
             guard state.targets.count < limits.targetsPerStream else {
                 throw DocumentError(
                     .resourceExhausted, "a stream may have \(limits.targetsPerStream) targets, the limit; remove one")

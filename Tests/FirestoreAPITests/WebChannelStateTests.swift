@@ -264,9 +264,45 @@ import Testing
         _ = try connection.finish()
     }
 
+    /// A host that stops would close the connection, and the client send a write again that is done.
+    @Test func anAnswerThatIsHeldBackIsNotTakenForSent() throws {
+        let budget = MemoryBudget(total: 4 << 20)
+        let session = WebChannelSession(
+            id: "s", owner: 1, requester: Requester(.admin), limits: .init(), answers: budget, holder: .host)
+        let connection = EmbeddedChannel()
+        let answers = WriteAnswers(endsSession: true)
+        session.connect(answers)
+        func open() throws -> UInt64 {
+            let backChannel = session.open(isBuffered: false, acknowledged: 0, on: connection)
+            return try #require(backChannel?.id)
+        }
+        // Another has it.
+        #expect(budget.take(4 << 20, for: .host))
+        answers.add(bytes: 70_000)
+        let hasEnded = Mutex(false)
+        let waits = session.end(DocumentError(.unavailable, "the host stops")) { hasEnded.withLock { $0 = true } }
+        #expect(waits)
+        session.pump()
+        let first = try open()
+        #expect(session.next(for: first) == .end)
+        session.closed(first)
+        let endedEarly = hasEnded.withLock { $0 }
+        #expect(!endedEarly)
+        budget.release(4 << 20, of: .host)
+        let second = try open()
+        while case .chunk = session.next(for: second) {}
+        session.closed(second)
+        let ended = hasEnded.withLock { $0 }
+        #expect(ended)
+        _ = try connection.finish()
+    }
+
     /// A Write stream that has answers until it ends.
     private final class WriteAnswers: StreamEndpoint {
         private let ready = Mutex<(messages: [[UInt8]], isEnded: Bool)>(([], false))
+        private let endsSession: Bool
+
+        init(endsSession: Bool = false) { self.endsSession = endsSession }
 
         var mustDeliver: Bool { true }
 
@@ -275,11 +311,10 @@ import Testing
         }
 
         func take() -> (messages: [[UInt8]], isLast: Bool) {
-            let messages = ready.withLock { ready in
+            ready.withLock { ready in
                 defer { ready.messages = [] }
-                return ready.messages
+                return (ready.messages, ready.isEnded && endsSession)
             }
-            return (messages, false)
         }
 
         func end(_ error: DocumentError) {

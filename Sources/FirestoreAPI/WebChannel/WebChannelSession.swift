@@ -150,7 +150,10 @@ final class WebChannelSession: Sendable {
         }
         if isLittle { return next }
         // The SDK opens the next back channel after some seconds, which begins with the same.
-        state.withLock { $0.outputs[backChannel]?.bytes = 0 }
+        state.withLock { state in
+            state.outputs[backChannel]?.bytes = 0
+            state.channel.withhold(from: backChannel)
+        }
         return .end
     }
 

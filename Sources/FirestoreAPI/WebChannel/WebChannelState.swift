@@ -178,6 +178,13 @@ struct WebChannelState {
         sent = 0
     }
 
+    /// A back channel ends without the chunk that ``next(for:)`` has just returned: that wasn't sent.
+    mutating func withhold(from id: BackChannelID) {
+        guard backChannel?.id == id else { return }
+        backChannel = nil
+        sent = 0
+    }
+
     /// Ends the session.
     mutating func terminate() {
         isFinished = true

@@ -11,6 +11,7 @@ import SecurityRules
 import Sharing
 import StorageEngine
 import SwiftProtobuf
+import Synchronization
 import TestSupport
 import Testing
 
@@ -126,7 +127,9 @@ import Testing
             ]
         }
 
-        static func calls(of store: DocumentStore, _ bodies: MemoryBudget) -> FirestoreCalls {
+        static func calls(
+            of store: DocumentStore, _ bodies: MemoryBudget, _ requester: Requester = Requester(.admin)
+        ) -> FirestoreCalls {
             let rules = ClientRules(.open)
             var limits = GRPCLimits()
             limits.transferSeconds = 60
@@ -136,7 +139,7 @@ import Testing
                 rules: rules,
                 principals: PrincipalReader(
                     isDevelopment: true, known: { $0 == "ada" ? Requester(.admin) : nil },
-                    verify: { _ in Requester(.admin) }),
+                    verify: { _ in requester }),
                 bodies: bodies, limits: limits, isForeign: { $0 != "http://localhost" })
         }
     }
@@ -240,6 +243,54 @@ import Testing
         await store.shutdown()
     }
 
+    /// With another token the server would send it again: an increment would count twice.
+    @Test(.endsHangs) func theWriteThatIsUnderWayWhileItsKeyIsRevokedIsAnswered() async throws {
+        let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
+        let key = RevocableKey()
+        let requester = Requester(serverUntil: Timestamp(seconds: 200_000_000_000, nanoseconds: 0)) { key.isRevoked() }
+        let calls = Call.calls(of: store, MemoryBudget(total: 8 << 20), requester)
+        let channel = try await channel("Write", calls, ["authorization": "Bearer grace"])
+        var input = ByteBuffer.framed(FSWriteRequest.with { $0.database = Self.database })
+        input.writeFramed(
+            FSWriteRequest.with { request in
+                request.writes = [FSWrite.with { $0.update.name = Self.database + "/documents/c/a" }]
+            })
+        try await channel.writeInbound(data(input))
+        // As the stream begins, and before the write.
+        while key.checks < 2 {
+            await channel.testingEventLoop.run()
+            await Task.yield()
+        }
+        key.revoke()
+        calls.checkTokens()
+        try store.start()
+        var sent: [String] = []
+        while !sent.contains(where: { $0.hasPrefix("status ") && $0 != "status " }) {
+            await channel.testingEventLoop.run()
+            while let payload = try await channel.readOutbound(as: Payload.self) { sent.append(Self.text(payload)) }
+        }
+        // UNAUTHENTICATED, after the answers to the first message and to the write.
+        #expect(sent.prefix { $0 != "status 16" }.count { Int($0) != nil } == 2)
+        #expect(sent.contains("status 16"))
+        _ = try? await channel.finish(acceptAlreadyClosed: true)
+        await store.shutdown()
+    }
+
+    private final class RevocableKey: Sendable {
+        private let state = Mutex((checks: 0, isRevoked: false))
+
+        var checks: Int { state.withLock { $0.checks } }
+
+        func revoke() { state.withLock { $0.isRevoked = true } }
+
+        func isRevoked() -> Bool {
+            state.withLock { state in
+                state.checks += 1
+                return state.isRevoked
+            }
+        }
+    }
+
     /// Such a client sends what waits again, on its next stream.
     @Test(.endsHangs) func whatWaitsIsNotWrittenOnceTheClientHasLeft() async throws {
         let store = try DocumentStore(on: try CommitPipeline(engine: MemoryEngine(), now: { .wallClock() }))
@@ -312,14 +363,18 @@ import Testing
     private static let database = "projects/demo/databases/(default)"
 
     /// A stream that has begun.
-    private func channel(_ path: String, _ calls: FirestoreCalls) async throws -> NIOAsyncTestingChannel {
+    private func channel(
+        _ path: String, _ calls: FirestoreCalls, _ headers: HPACKHeaders = [:]
+    ) async throws -> NIOAsyncTestingChannel {
         let channel = NIOAsyncTestingChannel()
         try await channel.testingEventLoop.submit {
             let output = StreamOutput(nil)
             try channel.pipeline.syncOperations.addHandlers(
                 [output, GRPCCallHandler(calls, peer: nil, output) { _ in }])
         }.get()
-        try await channel.writeInbound(Payload.headers(.init(headers: Call.headers(path))))
+        var all = Call.headers(path)
+        all.add(contentsOf: headers)
+        try await channel.writeInbound(Payload.headers(.init(headers: all)))
         return channel
     }
 

@@ -58,23 +58,18 @@ final class WriteCall: GRPCMethod {
         }
     }
 
-    /// Ends the stream once the key of its token is revoked, also between two writes.
+    /// Ends the stream once the key of its token is revoked, also between two writes. One that is under way is answered:
+    /// the client would send it again with another token.
     private func watch(_ requester: Requester) {
         calls.revocable.add(self, of: requester) { [weak self] in
             do throws(DocumentError) { try requester.check() } catch {
-                self?.fail(error)
+                _ = self?.refuse(error)
             }
         }
         if isEnded.isCancelled { calls.revocable.remove(self) }
     }
 
     deinit { calls.revocable.remove(self) }
-
-    private func fail(_ error: DocumentError) {
-        isEnded.cancel()
-        messages.finish()
-        call.answer.end(error, closes: true)
-    }
 
     func receive(_ message: ByteBuffer) {
         guard waiting.refusal == nil else { return }

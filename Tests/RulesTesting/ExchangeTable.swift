@@ -370,6 +370,10 @@ public enum ExchangeTable {
                 false
             ),
             ("two recursive wildcards", file("match /{a=**}/b/{c=**} { allow get; }"), false),
+            (
+                "a recursive wildcard within another's block",
+                file("match /{a=**} { match /b/{c=**} { allow get; } }"), false
+            ),
             ("an unknown version", "rules_version = '3'; service cloud.firestore { }", false),
             ("an unknown service", "rules_version = '2'; service cloud.storage { }", false),
             ("no service", "rules_version = '2';", false), ("nothing", "", false),

@@ -171,7 +171,6 @@ import Testing
         ("match /a/{b=**} { allow get: if b == /x/c/y; }", "a/x/c/y", true),
         ("match /{p=**}/c/{d} { allow get: if p == /a/x && d == 'y'; }", "a/x/c/y", true),
         ("match /{p=**}/c/{d} { allow get; }", "c/y", true), ("match /{p=**}/c/{d} { allow get; }", "c/y/e/z", false),
-        ("match /{p=**} { match /{q=**} { allow get; } }", "a/x", true),
         ("match /a/{b} { allow list, write; }", "a/x", false), ("match /a/{b} { allow read; }", "a/x", true),
     ])
     func pathsFit(blocks: String, path: String, allowed: Bool) throws {
@@ -184,12 +183,22 @@ import Testing
         #expect(throws: InvalidRules.self) { try isAllowed("match /{p=**}/c/{d} { allow get; }", "c/y", version: 1) }
     }
 
-    /// Globs within each other fit in very many ways.
-    @Test func manyGlobsEnd() throws {
-        var blocks = "allow get: if false;"
-        for index in 0..<9 { blocks = "match /{g\(index)=**} { \(blocks) }" }
+    /// As on the official emulator. In version 1 the outer one takes the whole rest of the path.
+    @Test(arguments: [
+        "match /{p=**} { match /{q=**} { allow get; } }",
+        "match /{p=**} { match /b/{y} { match /{q=**} { allow get; } } }",
+        "match /a/{p=**} { match /b/{q=**} { allow get; } }",
+    ])
+    func aGlobWithinAnotherIsRefused(blocks: String) throws {
+        #expect(throws: InvalidRules.self) { try isAllowed(blocks, "a/x/b/y", version: 2) }
+        #expect(try !isAllowed(blocks, "a/x/b/y", version: 1))
+    }
+
+    @Test func theWaysInWhichBlocksFitHaveABound() throws {
+        let inner = String(repeating: "match /a/{x} { allow get: if false; } ", count: 40)
         let path = Array(repeating: "a", count: 60).joined(separator: "/")
-        #expect(try !isAllowed(blocks, path))
+        #expect(try isAllowed("match /{p=**} { \(inner) } match /{p=**} { allow get; }", "a/a"))
+        #expect(try !isAllowed("match /{p=**} { \(inner) } match /{p=**} { allow get; }", path))
     }
 
     @Test(arguments: [(100, true), (101, false)]) func aPathHasABound(collections: Int, isAllowed: Bool) throws {
@@ -221,7 +230,7 @@ import Testing
         ("match /{p=**} { allow write: if resource.data.owner == 'ada'; }", 1500, true),
         ("match /{p=**}/a/{b} { allow write: if b == 'b'; }", 1500, true),
         ("match /{p=**} { match /a/{b} { allow write; } }", 101, true),
-        ("match /{p=**} { match /{q=**} { allow write: if false; } allow write: if false; }", 1500, false),
+        ("match /{p=**} { match /a/{b} { allow write: if false; } allow write: if false; }", 1500, false),
     ])
     func aDeeperDocumentCanBeDeleted(blocks: String, collections: Int, isAllowed: Bool) throws {
         let path = Array(repeating: "a/b", count: collections).joined(separator: "/")

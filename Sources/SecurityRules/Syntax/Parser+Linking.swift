@@ -27,7 +27,7 @@ extension Parser {
         for (index, function) in program.functions.enumerated() where !isCalled[index] {
             warning(functionOffsets[index], "the function '\(function.name)' isn't used")
         }
-        for root in roots { checkBlock(root, segments: 0) }
+        for root in roots { checkBlock(root, segments: 0, isBelowGlob: false) }
         let bytes = 4 * (program.instructions.count + program.constants.count)
         if bytes > RulesLimits.compiledBytes {
             error(0, "the compiled rules are larger than \(RulesLimits.compiledBytes) bytes, the limit")
@@ -103,11 +103,15 @@ extension Parser {
     // MARK: Warnings
 
     /// At most ten blocks deep.
-    private mutating func checkBlock(_ index: Int, segments: Int) {
+    private mutating func checkBlock(_ index: Int, segments: Int, isBelowGlob: Bool) {
         let block = matches[index]
         let count = segments + block.segments.count
         if count > RulesLimits.pathSegments {
             return error(block.range.start, "nested paths have more than \(RulesLimits.pathSegments) segments")
+        }
+        // In version 1 such a block never fits.
+        if isBelowGlob, block.hasGlob, version != 1 {
+            error(block.range.start, "a path can have one '**', and that of a block around this one has it")
         }
         if segments == 0, !fitsDatabase(block) {
             warning(
@@ -135,7 +139,7 @@ extension Parser {
                     matches[child].range.start,
                     "this never fits, since the path of the block around it goes on after '**'; write the whole path")
             }
-            checkBlock(child, segments: count)
+            checkBlock(child, segments: count, isBelowGlob: isBelowGlob || block.hasGlob)
         }
     }
 

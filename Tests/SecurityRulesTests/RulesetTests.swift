@@ -525,6 +525,15 @@ import Testing
     }
 
     /// As on the official emulator.
+    @Test(arguments: [("x", true), ("y", false)])
+    func theDocumentThatIsAskedForDoesNotCount(name: String, isAllowed: Bool) throws {
+        let paths = ["t/\(name)"] + (0..<10).map { "n/x\($0)" }
+        let condition = paths.map { "!exists(/databases/$(database)/documents/\($0))" }.joined(separator: " && ")
+        let rules = try Ruleset(TestRules.file("match /t/{id} { allow get: if \(condition); }"))
+        #expect(try rules.decide(TestRules.get("t/x"), TestRules.documents()).isAllowed == isAllowed)
+    }
+
+    /// As on the official emulator.
     @Test(arguments: [(10, true), (11, false)])
     func aDocumentBeforeAndAfterCountsOnce(count: Int, isAllowed: Bool) throws {
         let paths = (0..<count).map { "/databases/$(database)/documents/n/x\($0)" }

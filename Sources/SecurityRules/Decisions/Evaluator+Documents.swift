@@ -16,10 +16,11 @@ struct RulesReads {
 
     init(_ documents: RulesDocuments) { self.documents = documents }
 
+    /// - Parameter isAskedFor: whether the request is for this document. As on the official emulator, it isn't counted.
     /// - Throws: ``Problem``; `failed` once ``failure`` is known.
-    mutating func read(_ path: DocumentPath, isAfter: Bool) throws(Problem) -> Document? {
+    mutating func read(_ path: DocumentPath, isAfter: Bool, isAskedFor: Bool) throws(Problem) -> Document? {
         if let known = isAfter ? after[path] : before[path] { return known }
-        if !counted.contains(path), !documents.isWritten(path) {
+        if !counted.contains(path), !isAskedFor, !documents.isWritten(path) {
             guard counted.count < RulesLimits.documents else { throw .tooMany }
             counted.insert(path)
         }
@@ -48,9 +49,12 @@ extension Evaluator {
             let shown = segments.prefix(20).joined(separator: "/").prefix(200)
             return error("/\(shown) isn't a document's path; it begins with /databases/$(database)/documents", place)
         }
+        let isAskedFor =
+            request.method == .get && segments.dropFirst(3).elementsEqual(request.path) { TextBytes.equal($0, $1) }
         let document: Document?
         do {
-            document = try reads.read(path, isAfter: function == .getAfter || function == .existsAfter)
+            document = try reads.read(
+                path, isAfter: function == .getAfter || function == .existsAfter, isAskedFor: isAskedFor)
         } catch {
             switch error {
             case .tooMany:

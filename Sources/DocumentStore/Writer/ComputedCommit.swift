@@ -38,13 +38,17 @@ struct ComputedCommit: Sendable {
         generation = catalog.generation
     }
 
-    /// Counts what it takes while it waits for the writer.
+    /// Counts what it takes while it waits for the writer. If that is too much with its rows, they are left to the writer.
     ///
     /// - Returns: false if all together would hold more than they may.
     mutating func hold(in parts: DocumentParts) -> Bool {
         // Many small values take a multiple of what is stored. What is written is the request's.
         let states = stored.reduce(0) { $0 + ($1?.bytes?.count ?? 0) + ($1?.weight ?? 0) }
         held = HeldBytes(rows.reduce(states) { $0 + $1.bytes }, of: parts)
+        if held == nil, hasRows {
+            (rows, generation) = ([], nil)
+            held = HeldBytes(states, of: parts)
+        }
         return held != nil
     }
 }

@@ -30,8 +30,7 @@ package enum RocksDBRestore {
     package static func decide(_ draft: String, for directory: String) throws {
         try RocksDBFiles.keepPrivate(draft)
         try RocksDBFiles.sync(draft)
-        try StoreFile.move(draft, to: StoreFile.restored(directory))
-        try StoreFile.syncDirectory(of: directory)
+        try StoreFile.decide(draft, for: directory)
     }
 
     /// Checks a copy, and ends the backup's history: in the replaced store other commits followed it than will follow it

@@ -28,8 +28,7 @@ package enum SQLiteRestore {
         }
         try StoreFile.giveToOwnerOfDirectory(draft)
         try StoreFile.sync(draft)
-        try StoreFile.move(draft, to: StoreFile.restored(file))
-        try StoreFile.syncDirectory(of: file)
+        try StoreFile.decide(draft, for: file)
     }
 
     private static func copy(

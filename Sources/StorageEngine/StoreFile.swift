@@ -149,6 +149,27 @@ package enum StoreFile {
         guard rename(path, target) == 0 else { throw refusal("\(target) can't be put in place") }
     }
 
+    /// Lets a complete store, a file or directory, take another one's place when that is opened next.
+    ///
+    /// - Parameter sync: writes the change of names to disk.
+    /// - Throws: `StorageError`; the store has its own name again then, unless the error says so.
+    package static func decide(
+        _ draft: String, for store: String,
+        sync: (_ store: String) throws -> Void = { try StoreFile.syncDirectory(of: $0) }
+    ) throws {
+        try move(draft, to: restored(store))
+        do {
+            try sync(store)
+        } catch {
+            guard rename(restored(store), draft) == 0 else {
+                throw StorageError(
+                    .unavailable,
+                    "\(error); \(restored(store)) will be put in place when the host starts next, unless you remove it")
+            }
+            throw error
+        }
+    }
+
     /// Puts a file or directory in place of another one, which gets its name.
     package static func exchange(_ path: String, with target: String) throws {
         if functions_exchange(path, target) == 0 { return }

@@ -24,6 +24,22 @@ struct StoreFileTests {
         close(second)
     }
 
+    /// The command that wanted to replace the store fails, so that its operator takes the store for the one it was.
+    @Test func aStoreThatIsNotDecidedForDurablyIsNotPutInPlace() throws {
+        let store = directory.file("documents.sqlite")
+        try Data("other".utf8).write(to: URL(fileURLWithPath: draft))
+        let failure = StorageError(.unavailable, "the disk fails")
+        let refusal = #expect(throws: StorageError.self) {
+            try StoreFile.decide(draft, for: store) { _ in throw failure }
+        }
+        #expect(refusal?.message == "the disk fails")
+        #expect(!StoreFile.exists(StoreFile.restored(store)))
+        #expect(StoreFile.exists(draft))
+        try StoreFile.decide(draft, for: store)
+        #expect(StoreFile.exists(StoreFile.restored(store)))
+        #expect(!StoreFile.exists(draft))
+    }
+
     @Test func aDraftThatHasGotItsNameIsNotWrittenAgain() throws {
         let first = try StoreFile.openDraft(draft)
         #expect(write(first, "whole", 5) == 5)

@@ -48,6 +48,7 @@ import Testing
         #expect(try read(.GET, "/a.json?ns=x&format=export&ac=P").appToken == "P")
         #expect(try read(.GET, "/a.json", ["X-Firebase-AppCheck": "H"]).appToken == "H")
         #expect(try read(.GET, "/a.json?ac=P", ["X-Firebase-AppCheck": "H"]).appToken == "P")
+        #expect(try read(.GET, "/a.json?ac=", ["X-Firebase-AppCheck": "H"]).appToken == "H")
         #expect(try read(.GET, "/a.json").appToken == nil)
     }
 

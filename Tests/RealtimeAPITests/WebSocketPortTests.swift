@@ -287,6 +287,20 @@ import Testing
         }
     }
 
+    /// Android's SDK always sends the header. An app that has none to wait for learns that it is refused.
+    @Test func androidsNullIsNoAppToken() async throws {
+        try await TestPort.run {
+            $0.credentials.verifyApp = TestPort.verifyApp
+        } _: { port in
+            let client = try await port.client()
+            _ = try await client.upgrade(headers: ["X-Firebase-AppCheck: null"])
+            _ = try await client.message()
+            let answer = try await client.request(1, "q", #"{"p":"/x","h":""}"#)
+            #expect(answer.count == 1)
+            #expect(answer.last?.contains(#""s":"permission_denied""#) == true)
+        }
+    }
+
     @Test func aTokenMayEndAtAnyTime() async throws {
         try await TestPort.run { port in
             let client = try await port.socket().client

@@ -16,8 +16,7 @@ struct SessionOpening {
         }
         key = RealtimeSessions.Key(database: name, session: Self.randomID())
         opening = RealtimeSession.Opening(
-            host: host, formerSession: parameters["ls"],
-            appToken: parameters["ac"] ?? head.headers.first(name: "X-Firebase-AppCheck"),
+            host: host, formerSession: parameters["ls"], appToken: parameters.appToken(head.headers),
             allowsOwner: !parts.isForeign(head))
     }
 

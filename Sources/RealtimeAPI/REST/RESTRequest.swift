@@ -103,8 +103,7 @@ extension RESTRequest {
         isStrict = parameters["format"] == "strict"
         credential = Self.credential(head.headers, parameters)
         override = try Self.override(parameters["auth_variable_override"])
-        // The JavaScript SDK, where it reads by REST for a crawler, has no header for it.
-        appToken = parameters["ac"] ?? head.headers.first(name: "X-Firebase-AppCheck")
+        appToken = parameters.appToken(head.headers)
         wantsETag = head.headers.first(name: "X-Firebase-ETag")?.lowercased() == "true"
         ifMatch = Self.etag(head.headers.first(name: "if-match"))
         ifNoneMatch = Self.etag(head.headers.first(name: "if-none-match"))

@@ -1,3 +1,4 @@
+import NIOHTTP1
 import TextFormats
 
 /// The decoded parameters of a URL's query, in their order.
@@ -35,4 +36,13 @@ struct URLParameters: Sendable {
 
     /// All values, the last of several, for those who look for many.
     var byName: [String: String] { Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
+
+    /// The App Check token of a request with these parameters.
+    ///
+    /// The JavaScript SDK, where it reads by REST for a crawler, has no header for it. Android's SDK has no token if its app
+    /// doesn't use App Check, and sends "null" then.
+    func appToken(_ headers: HTTPHeaders) -> String? {
+        [self["ac"], headers.first(name: "X-Firebase-AppCheck")].compactMap(\.self)
+            .first { !$0.isEmpty && $0 != "null" }
+    }
 }

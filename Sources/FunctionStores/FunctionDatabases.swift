@@ -123,7 +123,7 @@ package final class FunctionDatabases: DatabaseBackend {
         Result { () throws(DocumentError) in
             let json = known.json(as: .export)
             try context.answer?.take(json.count)
-            return .value(json, hash: read.wantsHash ? known.hash : "", version: known.version)
+            return .value(json, hash: read.wantsHash ? known.exactHash : "", version: known.version)
         }
     }
 
@@ -148,7 +148,7 @@ package final class FunctionDatabases: DatabaseBackend {
                     }
                 }
                 try place.map { try store.nodes.add(from: state, rows: rows, bytes: total, at: $0) }
-                let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query) : ""
+                let hash = read.wantsHash ? try state.hash(at: read.path, matching: read.query, isExact: true) : ""
                 return .value(json, hash: hash, version: state.version)
             } catch is TooLong {
                 return nil

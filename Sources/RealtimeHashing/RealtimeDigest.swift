@@ -4,10 +4,14 @@ import RealtimeModel
 
 /// A SHA-1 over text, which it feeds to the function in larger pieces.
 struct RealtimeDigest {
+    /// Whether numbers with the same double differ.
+    private let isExact: Bool
     private var function = Insecure.SHA1()
     private var buffer: [UInt8] = []
 
     private static let pieceSize = 4096
+
+    init(isExact: Bool = false) { self.isExact = isExact }
 
     mutating func append(_ text: StaticString) {
         buffer.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -37,6 +41,7 @@ struct RealtimeDigest {
         case .number(let number):
             append("number:" as StaticString)
             number.appendDigits(to: &buffer)
+            if isExact, number.isLarge { append(number.description) }
         case .string(let text):
             append("string:" as StaticString)
             if isQuoted { append(quoted: text) } else { append(text) }

@@ -9,22 +9,29 @@ package struct RealtimeHasher {
     private struct Object {
         var key: RealtimeKey?
         var priority: RealtimePriority?
-        var digest = RealtimeDigest()
+        var digest: RealtimeDigest
         var isEmpty = true
         var prioritized: [(priority: RealtimePriority, key: RealtimeKey, hash: String)] = []
     }
 
+    private let isExact: Bool
     private var open: [Object] = []
     private var root = ""
+    /// Whether the exact hash is another one.
+    package private(set) var hasLargeNumbers = false
 
-    package init() {}
+    /// - Parameter isExact: whether integers that are one number for clients, with doubles, have hashes of their own.
+    ///   No exact hash of a node with large numbers is a client's hash of another node.
+    package init(isExact: Bool = false) { self.isExact = isExact }
 
     /// Adds a leaf.
     ///
     /// - Parameter key: the key in the innermost open object; nil if the whole node is this leaf.
     package mutating func leaf(_ leaf: RealtimeLeaf, priority: RealtimePriority?, key: RealtimeKey?) {
         functions_step()
-        var digest = RealtimeDigest()
+        note(leaf)
+        note(priority?.leaf)
+        var digest = RealtimeDigest(isExact: isExact)
         digest.append(priority)
         digest.append(leaf)
         add(digest.finalize(), priority: priority, key: key)
@@ -34,7 +41,8 @@ package struct RealtimeHasher {
     ///
     /// - Parameter key: the key in the innermost open object; nil for the whole node.
     package mutating func openObject(priority: RealtimePriority?, key: RealtimeKey?) {
-        var object = Object(key: key, priority: priority)
+        note(priority?.leaf)
+        var object = Object(key: key, priority: priority, digest: RealtimeDigest(isExact: isExact))
         object.digest.append(priority)
         open.append(object)
     }
@@ -57,6 +65,10 @@ package struct RealtimeHasher {
     package func finalize() -> String {
         precondition(open.isEmpty, "an object is not closed")
         return root
+    }
+
+    private mutating func note(_ leaf: RealtimeLeaf?) {
+        if case .number(let number)? = leaf, number.isLarge { hasLargeNumbers = true }
     }
 
     private mutating func add(_ hash: String, priority: RealtimePriority?, key: RealtimeKey?) {

@@ -2,14 +2,18 @@ package import RealtimeModel
 
 /// Computes a node's hash from rows that have paths, in the order of paths.
 package struct RealtimeRowHasher: RealtimeRowReceiver {
-    private var hasher = RealtimeHasher()
+    private var hasher: RealtimeHasher
     /// The keys of the objects that are open below the root.
     private var open: [RealtimeKey] = []
     private var isRootOpen = false
     /// The priorities of objects above the next leaf.
     private var priorities: [(path: RealtimePath, priority: RealtimePriority)] = []
 
-    package init() {}
+    /// - Parameter isExact: as of ``RealtimeHasher``.
+    package init(isExact: Bool = false) { hasher = RealtimeHasher(isExact: isExact) }
+
+    /// As of ``RealtimeHasher``.
+    package var hasLargeNumbers: Bool { hasher.hasLargeNumbers }
 
     /// Adds an object's priority. The first leaf below the object follows; only other objects' priorities may be between.
     package mutating func priority(_ priority: RealtimePriority, at path: RealtimePath) {

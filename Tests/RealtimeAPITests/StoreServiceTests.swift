@@ -692,6 +692,36 @@ import Testing
         await host.close()
     }
 
+    /// They are stored exactly, and REST's clients may have read them exactly. Those with doubles have another hash.
+    @Test(arguments: ["%", #"{"n":%}"#]) func conditionsTellLargeIntegersApart(value: String) async throws {
+        let host = try Host()
+        func set(_ number: Int64, ifHash hash: String? = nil) async throws {
+            try await host.set("a", value.replacing("%", with: "\(number)"), ifHash: hash)
+        }
+        func hash() async throws -> String? {
+            let read = RealtimeRead(try RealtimePath("a"), form: .value(.export), wantsHash: true)
+            let database = try host.database()
+            let result = await withCheckedContinuation { continuation in
+                database.read(read, as: .admin, for: Self.client) { continuation.resume(returning: $0) }
+            }
+            return try result.get().hash
+        }
+        let number: Int64 = 9_007_199_254_740_992
+        try await set(number)
+        let old = try await hash()
+        try await set(number + 1)
+        let new = try await hash()
+        #expect(old != nil && new != nil && old != new)
+        await #expect(throws: RealtimeServiceError.stale) { try await set(1, ifHash: old) }
+        try await set(number, ifHash: new)
+        #expect(try await hash() == old)
+        let text = Array(value.replacing("%", with: "\(number)").utf8)
+        let node = try RealtimeWriteValue(parsing: text, at: RealtimeTarget(.root)).resolved(now: 0, existing: nil)
+        try await set(number + 1, ifHash: node.hash)
+        #expect(try await hash() == new)
+        await host.close()
+    }
+
     @Test func aQueryWithoutIndexIsRefusedWithTheLineToAdd() async throws {
         let host = try Host()
         try await host.setRules(Self.rules)

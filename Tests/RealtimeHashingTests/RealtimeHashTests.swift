@@ -41,13 +41,35 @@ struct RealtimeHashTests {
     @Test func rowsHaveTheHashOfTheirNode() async throws {
         try await FuzzRounds.run("hashes of rows", count: 300) { random, seed in
             let node = try node(RandomValues.json(&random))
-            var hasher = RealtimeRowHasher()
-            node?.send(to: &hasher)
-            #expect(hasher.finalize() == node.hash, "seed \(seed)")
+            for isExact in [false, true] {
+                var hasher = RealtimeRowHasher(isExact: isExact)
+                node?.send(to: &hasher)
+                let hash = hasher.finalize()
+                #expect(hash == (isExact ? node.exactHash : node.hash), "seed \(seed)")
+                #expect(hasher.hasLargeNumbers == (node.hash != node.exactHash), "seed \(seed)")
+                #expect(node.has(hash), "seed \(seed)")
+            }
             var builder = RealtimeNodeBuilder()
             node?.send(to: &builder)
             #expect(builder.finalize() == node, "seed \(seed)")
         }
+    }
+
+    /// Clients have doubles, and one hash for all integers with the same one.
+    @Test(arguments: ["%", #"{"a":[1,%]}"#, #"{".value":true,".priority":%}"#, #"{"a":1,".priority":%}"#])
+    func exactHashesTellLargeIntegersApart(text: String) throws {
+        for (one, other) in [
+            ("9007199254740992", "9007199254740993"), ("9223372036854775807", "9223372036854775808"),
+            ("-9007199254740993", "-9007199254740992"),
+        ] {
+            let nodes = try [one, other].map { try node(text.replacing("%", with: $0)) }
+            #expect(nodes[0].hash == nodes[1].hash)
+            #expect(Set(nodes.flatMap { [$0.hash, $0.exactHash] }).count == 3)
+            #expect(nodes[0].has(nodes[0].exactHash) && nodes[0].has(nodes[1].hash))
+            #expect(!nodes[0].has(nodes[1].exactHash))
+        }
+        let small = try node(text.replacing("%", with: "9007199254740991"))
+        #expect(small.hash == small.exactHash)
     }
 
     @Test func anObjectWithoutLeavesHasNoHash() {

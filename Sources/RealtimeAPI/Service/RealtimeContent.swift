@@ -37,7 +37,7 @@ package struct RealtimeRead: Sendable {
     /// Nil for the value as it is.
     package var query: RealtimeQuery?
     package var form: Form
-    /// Whether the hash is read too. Of a query it is that of its result.
+    /// Whether the exact hash is read too. Of a query it is that of its result.
     package var wantsHash = false
     /// Whether a query without an index fails. If not, it is answered within a bound on the nodes it looks at.
     package var requiresIndex = true

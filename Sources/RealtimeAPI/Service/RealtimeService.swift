@@ -130,7 +130,7 @@ package struct RealtimeWriteOptions: Sendable {
     package var sizeLimit: WriteSizeLimit?
     /// Whether functions aren't triggered. Only admins may ask for it.
     package var disablesTriggers = false
-    /// Whether the hash of what exists after the write is wanted. An update has none.
+    /// Whether the exact hash of what exists after the write is wanted. An update has none.
     package var wantsHash = false
     /// Whether the changes are wanted as they were committed.
     package var wantsChanges = false

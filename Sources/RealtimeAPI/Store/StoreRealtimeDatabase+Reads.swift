@@ -62,7 +62,7 @@ extension StoreRealtimeDatabase {
         if isAllowed == true, case .value(let form) = read.form {
             let found = store.nodes.find(read.path, in: name)
             if let known = found.known, !client.hasListened {
-                let hash = read.wantsHash ? known.hash : nil
+                let hash = read.wantsHash ? known.exactHash : nil
                 return completion(.success(RealtimeReading(.bytes(known.json(as: form)), hash: hash)))
             }
             place = found.place
@@ -122,8 +122,8 @@ extension StoreRealtimeDatabase {
                     let hash =
                         switch read.form {
                         case _ where !read.wantsHash: String?.none
-                        case .priority: try state.hash(at: RealtimeTarget(read.path, isPriority: true))
-                        case .value, .shallow: try state.hash(at: read.path, matching: read.query)
+                        case .priority: try state.hash(at: RealtimeTarget(read.path, isPriority: true), isExact: true)
+                        case .value, .shallow: try state.hash(at: read.path, matching: read.query, isExact: true)
                         }
                     return .success(RealtimeReading(content, hash: hash, version: state.version))
                 } catch is TooLong {

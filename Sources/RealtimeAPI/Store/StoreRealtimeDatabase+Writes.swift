@@ -57,7 +57,7 @@ extension StoreRealtimeDatabase {
                 let (answer, node) = (written, committed.written.first?.node)
                 @Sendable func finishWithHash() {
                     var answer = answer
-                    answer.hash = node?.hash ?? ""
+                    answer.hash = node.exactHash
                     finish(write, answer, principal, client, completion)
                 }
                 if write.nodeCount > Self.maxShortNodes {
@@ -229,7 +229,7 @@ extension StoreRealtimeDatabase {
         let (spool, cancellation) = (shared.spool, options.cancellation ?? OperationCancellation())
         store.read(staged, of: caller) { state in
             var written = RealtimeWritten()
-            if options.wantsHash { written.hash = try state.hash(at: staged.path) }
+            if options.wantsHash { written.hash = try state.hash(at: staged.path, isExact: true) }
             if options.wantsChanges {
                 written.content = try spool.collect(for: holder, until: cancellation) { receive in
                     try state.writeJSON(at: staged.path, as: .written, receive)

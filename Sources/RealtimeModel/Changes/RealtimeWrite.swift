@@ -1,6 +1,7 @@
 /// A write before the server computes its server values.
 package enum RealtimeWrite: Sendable {
-    /// Replaces what exists at a target. With a hash, it does so only if that is the hash of what exists.
+    /// Replaces what exists at a target. With a hash, exact or a client's, it does so only if that is the
+    /// hash of what exists.
     case set(RealtimeTarget, RealtimeWriteValue, ifHash: String? = nil)
     /// Replaces what exists at several targets, all or none.
     case update(RealtimeUpdate)

@@ -49,6 +49,9 @@ package struct RealtimeNumber: Hashable, Sendable {
         }
     }
 
+    /// Whether there may be other numbers with the same double.
+    package var isLarge: Bool { double.magnitude >= 0x1p53 }
+
     /// The sum. If integers overflow, it is a double; a sum beyond a double's range is the largest double.
     package static func + (a: RealtimeNumber, b: RealtimeNumber) -> RealtimeNumber {
         if let a = a.integer, let b = b.integer {

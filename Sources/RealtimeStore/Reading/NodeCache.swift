@@ -16,7 +16,7 @@ package final class NodeCache: Sendable {
         package var version: Int64
 
         /// As of `RealtimeSnapshot`.
-        package var hash: String { node?.hash ?? "" }
+        package var exactHash: String { node.exactHash }
 
         package func json(as form: RealtimeForm) -> [UInt8] { node?.json(as: form) ?? Array("null".utf8) }
     }

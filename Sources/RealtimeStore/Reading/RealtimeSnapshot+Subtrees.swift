@@ -69,16 +69,31 @@ extension RealtimeSnapshot {
     }
 
     /// The hash with which clients ask whether they have the current data; empty for nothing.
-    package func hash(at path: RealtimePath, matching query: RealtimeQuery? = nil) throws -> String {
-        var hasher = RealtimeRowHasher()
+    ///
+    /// - Parameter isExact: whether it is the hash for callers that have read exact integers.
+    package func hash(
+        at path: RealtimePath, matching query: RealtimeQuery? = nil, isExact: Bool = false
+    ) throws -> String {
+        var hasher = RealtimeRowHasher(isExact: isExact)
         try send(at: path, matching: query, to: &hasher)
         return hasher.finalize()
     }
 
     /// The hash of what a write addresses.
-    package func hash(at target: RealtimeTarget) throws -> String {
-        guard target.isPriority else { return try hash(at: target.path) }
-        return try leaf(at: target).map { RealtimeNode($0) }.hash
+    package func hash(at target: RealtimeTarget, isExact: Bool = false) throws -> String {
+        guard target.isPriority else { return try hash(at: target.path, isExact: isExact) }
+        let node = try leaf(at: target).map { RealtimeNode($0) }
+        return isExact ? node.exactHash : node.hash
+    }
+
+    /// Whether a hash, exact or a client's, is that of what a write addresses.
+    func has(_ hash: String, at target: RealtimeTarget) throws -> Bool {
+        guard !target.isPriority else { return try leaf(at: target).map { RealtimeNode($0) }.has(hash) }
+        var hasher = RealtimeRowHasher()
+        try send(at: target.path, matching: nil, to: &hasher)
+        if hasher.finalize() == hash { return true }
+        guard hasher.hasLargeNumbers else { return false }
+        return try self.hash(at: target.path, isExact: true) == hash
     }
 
     /// What the ranges that are sent to a client may take: their nodes are held in memory until all are compared.

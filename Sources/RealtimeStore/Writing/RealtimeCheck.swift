@@ -1,5 +1,6 @@
 import CommitPipeline
 import DocumentModel
+import RealtimeHashing
 import RealtimeModel
 
 /// Decides whether a write is allowed.
@@ -42,7 +43,7 @@ extension EarlyDecision {
         notes.add(TreeKey.subtree(TreeKey.of(target.path)), pathsOnly: false)
         self.init(
             notes: notes, version: known.version, generation: request.checkGeneration(), failure: nil,
-            isStale: known.hash != hash, isChecked: request.check == nil)
+            isStale: !known.node.has(hash), isChecked: request.check == nil)
     }
 }
 

@@ -39,7 +39,7 @@ package struct RealtimeCommit: Sendable {
     }
 }
 
-/// A read, and the hash of what it has found.
+/// A read, and the exact hash of what it has found.
 package struct RealtimeExpectation: Sendable {
     package var path: RealtimePath
     package var query: RealtimeQuery?

@@ -60,7 +60,8 @@ final class WritePlan {
     func isUnchanged(_ expectation: RealtimeExpectation, within limits: RealtimeReadLimits) throws -> Bool {
         let before = RealtimeSnapshot(base, indexes: indexes, limits: limits, version: version)
         do {
-            return try before.hash(at: expectation.path, matching: expectation.query) == expectation.hash
+            return try before.hash(at: expectation.path, matching: expectation.query, isExact: true)
+                == expectation.hash
         } catch let failure as RealtimeFailure where failure.isBeyondLimits {
             return false
         }
@@ -102,7 +103,7 @@ final class WritePlan {
     }
 
     private func has(_ hash: String, at target: RealtimeTarget, within limits: RealtimeReadLimits) throws -> Bool {
-        try after(limits).hash(at: target) == hash
+        try after(limits).has(hash, at: target)
     }
 
     /// - Throws: what the check throws: `DecisionTooCostly` if deciding would cost more than `maxCost`.

@@ -154,7 +154,7 @@ struct RealtimeModelTests {
             if let known = try await fixture.known(at: path) {
                 let node = tree[path]
                 #expect(known.node == node, "\(place): \(path)")
-                #expect(known.hash == node.hash, "\(place): \(path)")
+                #expect(known.exactHash == node.exactHash, "\(place): \(path)")
             }
         }
     }

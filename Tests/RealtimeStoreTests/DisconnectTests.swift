@@ -216,6 +216,22 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// Clients' updates are all at the root, wherever they write.
+    @Test func aSetReplacesUpdatesAboveThatWriteNothingElse() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxDisconnects = 3
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        try await register(fixture, "", #"{"a/n":1,"b":1}"#, .update)
+        for number in 0..<10 {
+            try await register(fixture, "", #"{"a/k\#(number)":1,"a/m/.priority":1}"#, .update)
+            try await register(fixture, "a", #"{"c":\#(number)}"#)
+        }
+        #expect(try fixture.problems() == [])
+        #expect(try await run(fixture) == [nil, nil])
+        #expect(try await fixture.json() == #"{"a":{"c":9},"b":1}"#)
+        try await fixture.close()
+    }
+
     /// As SDKs see it: they replace what was registered for a path before.
     @Test func anUpdateReplacesThoseAtItsPathWhoseWritesItHas() async throws {
         var configuration = RealtimeStoreConfiguration()

@@ -97,7 +97,7 @@ struct DisconnectEditor {
     private let session: String
     private var row: DisconnectSessionRow
 
-    /// What is looked at for an update that is registered again: all commits wait meanwhile.
+    /// Which updates are looked at for what replaces them: all commits wait meanwhile.
     private static let maxComparedRows = 16
     private static let maxComparedBytes = 4 * 1024
 
@@ -108,8 +108,9 @@ struct DisconnectEditor {
         row = try DisconnectRows(storage: storage).session(session, in: namespace)
     }
 
-    /// Adds a registration behind the others. A set removes those at its path and below; an update removes small ones
-    /// at its path, if it updates all that they write: SDKs take the last for what happens.
+    /// Adds a registration behind the others. A set removes those at its path and below, and small updates above that
+    /// write nothing else; an update removes small ones at its path, if it updates all that they write: SDKs take the
+    /// last for what happens.
     ///
     /// - Returns: why it isn't added; nothing has changed then.
     mutating func add(
@@ -118,7 +119,7 @@ struct DisconnectEditor {
         let covered: [(key: [UInt8], bytes: Int)]
         switch disconnect.operation {
         case .set where disconnect.target.isPriority: covered = []
-        case .set: covered = try rows(atAndBelow: disconnect.target.path)
+        case .set: covered = try rows(atAndBelow: disconnect.target.path) + updates(aboveAndWithin: disconnect.target)
         case .update: covered = try updates(coveredBy: disconnect)
         }
         let key = DisconnectKey(disconnect, of: session, in: namespace, order: row.nextOrder).stored
@@ -188,18 +189,39 @@ struct DisconnectEditor {
         guard disconnect.value.count <= Self.maxComparedBytes,
             let update = try? RealtimeUpdate(parsing: disconnect.value, at: path)
         else { return [] }
+        var left = Self.maxComparedRows
+        return try updates(at: path, &left) { update.covers($0) }
+    }
+
+    /// Updates above a target that write at and below it only: those of clients are all at the root.
+    private func updates(aboveAndWithin target: RealtimeTarget) throws -> [(key: [UInt8], bytes: Int)] {
         var found: [(key: [UInt8], bytes: Int)] = []
         var left = Self.maxComparedRows
+        for depth in 0..<target.path.depth where left > 0 {
+            found += try updates(at: target.path.prefix(depth), &left) { update in
+                update.entries.allSatisfy { target.contains($0.target) }
+            }
+        }
+        return found
+    }
+
+    /// - Parameter left: how many more rows may be looked at, the newest first; at least 1.
+    private func updates(
+        at path: RealtimePath, _ left: inout Int, where isReplaced: (RealtimeUpdate) -> Bool
+    ) throws -> [(key: [UInt8], bytes: Int)] {
+        var found: [(key: [UInt8], bytes: Int)] = []
+        var rows = left
         let range = DisconnectKey.range(of: .update, at: path, namespace, session)
         try storage.scan(.tree, range, reverse: true) { key, row in
-            left -= 1
+            rows -= 1
             if row.count <= Self.maxComparedBytes, let earlier = try? RealtimeDisconnect(stored: row, at: key),
-                let written = try? RealtimeUpdate(parsing: earlier.value, at: path), update.covers(written)
+                let written = try? RealtimeUpdate(parsing: earlier.value, at: path), isReplaced(written)
             {
                 found.append((key, row.count))
             }
-            return left > 0
+            return rows > 0
         }
+        left = rows
         return found
     }
 

@@ -47,9 +47,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The head of the request whose rest is still to come. It is the last of the unanswered ones, unless the server has
     /// answered it already.
     private var receiving: HTTPRequestHead?
-    /// What one read has brought of the request's body, joined: parts of a byte take hundreds each where they wait for the
-    /// server.
-    private var body: ByteBuffer?
+    private var body: JoinedBody
     private var refusing = Refusing.no
     /// Whether all of the refused request was read.
     private var isRefusedWhole = false
@@ -92,6 +90,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.rules = rules
         self.isStream = isStream
         self.heads = heads
+        body = JoinedBody(isStream: isStream)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -180,10 +179,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 return refuse(.tooManyBodies, of: head, context)
             }
         case .body(let bytes):
-            if let receiving, !unanswered.isEmpty, !hold(cost(of: bytes), of: receiving, context) {
+            if let receiving, !unanswered.isEmpty, !hold(body.cost(of: bytes), of: receiving, context) {
                 return refuse(.tooManyBodies, of: receiving, context)
             }
-            if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
+            body.append(bytes)
             // Most requests are whole by now.
             if let timer, receiveBy < timer.due { schedule(context) }
             return
@@ -195,18 +194,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// What bytes of the body take while they wait for the server. A stream is read on meanwhile, so that many small parts
-    /// may wait: each takes hundreds of bytes.
-    private func cost(of bytes: ByteBuffer) -> Int {
-        isStream && body == nil ? max(bytes.readableBytes, Self.smallPart) : bytes.readableBytes
-    }
-
-    private static let smallPart = 512
-
     private func passBody(_ context: ChannelHandlerContext) {
-        guard let body else { return }
-        self.body = nil
-        context.fireChannelRead(wrapInboundOut(.body(body)))
+        if let bytes = body.take() { context.fireChannelRead(wrapInboundOut(.body(bytes))) }
     }
 
     /// Closes the connection of a client that sends too many requests ahead. Not to read doesn't bound them: at the end
@@ -231,7 +220,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package func read(context: ChannelHandlerContext) { if !takesNoMore { context.read() } }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
-        if case .no = refusing { passBody(context) } else { body = nil }
+        if case .no = refusing { passBody(context) } else { body.discard() }
         context.fireChannelReadComplete()
         // The server asks for more only if it wants more. What a stream isn't asked for waits in it, and doesn't count.
         if isStream { return read(context: context) }
@@ -245,7 +234,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let refusal = PortRefusal(
             answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers),
             by: rules)
-        body = nil
+        body.discard()
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture

@@ -16,6 +16,7 @@ final class DataExchange: EventStreamOwner {
     private var isInGate = false
     private var answer: RESTAnswer?
     private var stream: (any EventStream)?
+    private var setting: SettingExchange?
     private var cancellation: OperationCancellation?
     private var hasLeft = false
     private var timeout: Scheduled<Void>?
@@ -69,6 +70,7 @@ final class DataExchange: EventStreamOwner {
         cancellation?.cancel()
         answer?.cancel()
         stream?.cancel()
+        setting?.clientLeft()
         timeout?.cancel()
         _ = body.take()
     }
@@ -170,7 +172,10 @@ final class DataExchange: EventStreamOwner {
                 listen(target.path, request, database, bearer)
             case .setting(let name):
                 guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
-                try setting(name, request, database, bearer)
+                if name == "profile", request.verb == .get { return try watch(request, database, bearer) }
+                let setting = SettingExchange(name, request, database, connection)
+                self.setting = setting
+                try setting.begin(body)
             case .databases:
                 guard bearer.principal.isAdmin else { throw RESTRefusal(.permissionDenied) }
                 try listDatabases()
@@ -344,75 +349,20 @@ final class DataExchange: EventStreamOwner {
         stream.begin(listen, database, bearer.principal)
     }
 
-    // MARK: Settings
-
-    private func setting(
-        _ name: String, _ request: RESTRequest, _ database: any RealtimeDatabase, _ bearer: RealtimeCredentials.Bearer
+    private func watch(
+        _ request: RESTRequest, _ database: any RealtimeDatabase, _ bearer: RealtimeCredentials.Bearer
     ) throws(RESTRefusal) {
-        let headers: HTTPHeaders = ["Content-Type": RESTBody.contentType, "Cache-Control": "no-cache"]
-        switch (name, request.verb) {
-        case ("rules", .get):
-            do throws(RealtimeServiceError) {
-                let rules = try database.rulesSource()
-                connection.send(.ok, headers, ByteBuffer(bytes: request.isStrict ? rules.json : rules.source))
-            } catch {
-                throw RESTRefusal(error)
-            }
-        case ("rules", .put):
-            let source = try smallBody()
-            guard !source.isEmpty else { throw RESTRefusal(400, "Error: No data supplied.") }
-            let (isDryRun, completion) = (request.isDryRun, settingCompletion(headers))
-            // Compiling a large file takes up to a second, for which the loop's other connections would wait.
-            parts.longWork.add(of: connection.client.address) {
-                database.setRules(source, isDryRun: isDryRun, completion)
-            }
-        case ("profile", .get):
-            guard request.isStream else {
-                throw RESTRefusal(400, "The profile is a stream: send Accept: text/event-stream.")
-            }
-            let stream = ProfileStream(database.profile, until: bearer, connection)
-            self.stream = stream
-            guard stream.begin() else {
-                throw RESTRefusal(503, "At most \(DatabaseProfile.maxWatchers) clients watch a database at once.")
-            }
-        case (_, .get):
-            guard let json = database.setting(name) else { throw Self.noSetting(name) }
-            connection.send(.ok, headers, ByteBuffer(bytes: json))
-        case (_, .put), (_, .post):
-            guard database.setting(name) != nil else { throw Self.noSetting(name) }
-            database.setSetting(name, try smallBody(), settingCompletion(headers))
-        default: throw RESTRefusal(405, "A setting is read with GET and changed with PUT.")
+        guard request.isStream else {
+            throw RESTRefusal(400, "The profile is a stream: send Accept: text/event-stream.")
+        }
+        let stream = ProfileStream(database.profile, until: bearer, connection)
+        self.stream = stream
+        guard stream.begin() else {
+            throw RESTRefusal(503, "At most \(DatabaseProfile.maxWatchers) clients watch a database at once.")
         }
     }
 
-    private func smallBody() throws(RESTRefusal) -> [UInt8] {
-        switch body.take() {
-        case .buffer(let buffer): return Array(buffer.readableBytesView)
-        case .file: throw RESTRefusal(400, "A setting has at most \(Spool.maxBytesInMemory) bytes.")
-        }
-    }
-
-    private static func noSetting(_ name: String) -> RESTRefusal {
-        RESTRefusal(404, "There is no setting \(name.excerpt).")
-    }
-
-    private func settingCompletion(
-        _ headers: HTTPHeaders
-    ) -> @Sendable (Result<Void, RealtimeServiceError>) -> Void {
-        let exchange = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        return { [queue] result in
-            queue.post {
-                let exchange = exchange.value
-                guard !exchange.hasLeft else { return }
-                switch result {
-                case .success: exchange.connection.send(.ok, headers, ByteBuffer(string: #"{"status":"ok"}"#))
-                // As tools show it.
-                case .failure(.rules(let problem)): exchange.refuse(RESTRefusal(400, problem.text + "\n"))
-                case .failure(let error): exchange.refuse(RESTRefusal(error))
-                }
-            }
-        }
-    }
+    // MARK: Databases
 
     private func listDatabases() throws(RESTRefusal) {
         let names: [String]

@@ -15,4 +15,15 @@ extension Channel {
         // Not for sockets other than TCP's.
         try? syncOptions?.setOption(ChannelOptions.Types.SocketOption(level: .tcp, name: option), value: 131_072)
     }
+
+    /// Lets the system end the connection once its peer has taken nothing of what was sent for a time, whether it is silent
+    /// or says that it has no room. Otherwise the system sends again for a quarter of an hour.
+    package func endWhenUnacknowledged(for time: TimeAmount) {
+        #if os(Linux)
+            let option = NIOBSDSocket.Option(rawValue: 18)  // TCP_USER_TIMEOUT
+            try? syncOptions?.setOption(
+                ChannelOptions.Types.SocketOption(level: .tcp, name: option),
+                value: SocketOptionValue(clamping: time.nanoseconds / 1_000_000))
+        #endif
+    }
 }

@@ -29,5 +29,20 @@ import Testing
             try await client.close()
             try await server.close()
         }
+
+        @Test func theSystemEndsAConnectionWhoseOtherEndTakesNothing() async throws {
+            let group = MultiThreadedEventLoopGroup.singleton
+            let server = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
+            let address = try #require(server.localAddress)
+            let client = try await ClientBootstrap(group: group)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture { channel.endWhenUnacknowledged(for: .seconds(90)) }
+                }
+                .connect(to: address).get()
+            let option = ChannelOptions.Types.SocketOption(level: .tcp, name: NIOBSDSocket.Option(rawValue: 18))
+            #expect(try await client.getOption(option).get() == 90_000)
+            try await client.close()
+            try await server.close()
+        }
     #endif
 }

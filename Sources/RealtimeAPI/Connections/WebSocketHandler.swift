@@ -109,7 +109,10 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         if frameBytes > Self.partBytes { hold() }
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { loop.add(self) }
+    func handlerAdded(context: ChannelHandlerContext) {
+        if !answersPings { channel.endWhenUnacknowledged(for: .seconds(Int64(loop.parts.limits.silenceSeconds))) }
+        loop.add(self)
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         end()
@@ -339,7 +342,7 @@ final class WebSocketHandler: ChannelInboundHandler, @unchecked Sendable {
         self.unsent = unsent
         if now - lastTaken > loop.parts.port.idle { return abort() }
         // Clients say that they are there 45 s after the last frame, also if that was one of the server's. If one can't be
-        // asked, the system notices whether it still takes what it is sent.
+        // asked, the system notices in as much time whether it still takes what it is sent.
         if hasSent { (hasSent, lastRead) = (false, now) }
         let silence = now - lastRead
         // A client that isn't read can't be heard.

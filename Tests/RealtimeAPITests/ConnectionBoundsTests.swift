@@ -486,6 +486,57 @@ import Testing
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    /// The others were ended when the stop began. The host would wait for these as long as it may.
+    @Test(arguments: [true, false]) func aStreamThatBeginsWhileThePortStopsEnds(isProfile: Bool) throws {
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        let connection = RESTConnection(loop: loop)
+        try channel.pipeline.syncOperations.addHandler(connection)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        loop.isStopping = true
+        if isProfile {
+            let hasBegun = ProfileStream(DatabaseProfile(), until: .init(.admin), connection).begin()
+            #expect(hasBegun)
+        } else {
+            let stream = ValueStream(.root, form: .export, until: .init(.admin), connection)
+            stream.deliver(.began(RealtimeListenStart(.value(.bytes(Array("1".utf8))))))
+        }
+        var text = ""
+        var isEnded = false
+        while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
+            switch part {
+            case .head: break
+            case .body(.byteBuffer(let bytes)): text += String(buffer: bytes)
+            case .body: break
+            case .end: isEnded = true
+            }
+        }
+        #expect(text.contains("data\":1") == !isProfile)
+        #expect(isEnded)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func noWebSocketBeginsWhileThePortStops() throws {
+        let channel = EmbeddedChannel()
+        let loop = RealtimeLoop(eventLoop: channel.eventLoop, parts: Self.parts())
+        try channel.pipeline.syncOperations.addHandler(RESTConnection(loop: loop))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        loop.isStopping = true
+        let headers: HTTPHeaders = [
+            "Host": "h", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        ]
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/.ws?v=5&ns=n", headers: headers)
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
+        guard case .head(let answer)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(answer.status == .serviceUnavailable)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test(arguments: [(300_000, HTTPResponseStatus.ok), (400_000, .serviceUnavailable)])
     func anAnswerThatIsNotTakenCounts(bytes: Int, status: HTTPResponseStatus) throws {
         let budget = MemoryBudget(total: 1_000_000)

@@ -27,6 +27,8 @@ final class WebSocketUpgrade: RESTExchange {
     }
 
     private func upgrade() throws(RESTRefusal) {
+        // The others are closed already. The client connects again.
+        guard !loop.isStopping else { throw RESTRefusal(503, "The server is stopping.") }
         guard let accept = Self.accept(head) else {
             throw RESTRefusal(400, "This address is for WebSockets of version 13.")
         }

@@ -38,6 +38,8 @@ final class ProfileStream: EventStream, @unchecked Sendable {
         }
         connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
         connection.flush()
+        // It wasn't open when the port began to stop.
+        if loop.isStopping { stop() }
         return true
     }
 

@@ -77,6 +77,8 @@ final class ValueStream: EventStream, LoopListener, @unchecked Sendable {
             connection.sendHead(.ok, ["Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"])
             connection.flush()
             begin(start)
+            // It wasn't open when the port began to stop.
+            if loop.isStopping { stop() }
         case (.open, .push(let push)): send(push)
         case (.open, .ended(.permissionDenied)): finish(with: "cancel", "null")
         // The client would give a cancelled stream up for good. Now it connects again.

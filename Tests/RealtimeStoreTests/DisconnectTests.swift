@@ -189,6 +189,29 @@ struct DisconnectTests {
         try await fixture.close()
     }
 
+    /// What is left of many would take much memory, and the writer's time, before it is refused.
+    @Test func whatManyRegistrationsLeaveIsNotKeptBeyondTheLimit() async throws {
+        var configuration = RealtimeStoreConfiguration()
+        configuration.maxDisconnectBytes = 4_000
+        let fixture = try RealtimeFixture(.memory, configuration: configuration)
+        let key = String(repeating: "k", count: 300)
+        for number in 0..<5 {
+            try await register(fixture, "", #"{"a/\#(key)":{"p":1,"q":2,"r":3,"x":4},"b\#(number)":5}"#, .update)
+        }
+        let path = try RealtimePath("a/\(key)/x")
+        // Each leaves about 1,000 bytes.
+        let failure = #expect(throws: RealtimeFailure.self) {
+            try fixture.engine.makeReadSession().read { storage in
+                try DisconnectRows(storage: storage)
+                    .remainders(without: path, of: "s1", in: RealtimeFixture.namespace, configuration)
+            }
+        }
+        #expect(failure?.code == .invalid)
+        await #expect(throws: RealtimeFailure.self) { try await cancel(fixture, "a/\(key)/x") }
+        #expect(try await run(fixture).count == 5)
+        try await fixture.close()
+    }
+
     /// Keys are compared by their bytes: two may look alike.
     @Test func cancellingOneOfTwoKeysThatLookAlikeLeavesTheOther() async throws {
         let fixture = try RealtimeFixture()

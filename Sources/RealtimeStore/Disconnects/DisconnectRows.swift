@@ -32,8 +32,14 @@ struct DisconnectRows {
     }
 
     /// What a path and all below it leave of the registrations above it: of those that write there.
-    func remainders(without path: RealtimePath, of session: String, in namespace: String) throws -> [Rest] {
+    ///
+    /// - Throws: `invalid` if that is more than a session may have.
+    func remainders(
+        without path: RealtimePath, of session: String, in namespace: String,
+        _ configuration: RealtimeStoreConfiguration
+    ) throws -> [Rest] {
         var rests: [Rest] = []
+        var bytes = 0
         for depth in 0..<path.depth {
             for operation in [RealtimeDisconnect.Operation.set, .update] {
                 let range = DisconnectKey.range(of: operation, at: path.prefix(depth), namespace, session)
@@ -42,7 +48,12 @@ struct DisconnectRows {
                         let disconnect = try? RealtimeDisconnect(stored: row, at: key)
                     else { return true }
                     let rest = try disconnect.without(path)
-                    if rest != disconnect { rests.append(Rest(key: place, stored: row, rest: rest)) }
+                    guard rest != disconnect else { return true }
+                    bytes += rest?.value.count ?? 0
+                    guard bytes <= configuration.maxDisconnectBytes else {
+                        throw DisconnectEditor.tooManyBytes(configuration)
+                    }
+                    rests.append(Rest(key: place, stored: row, rest: rest))
                     return true
                 }
             }
@@ -139,7 +150,7 @@ struct DisconnectEditor {
         return nil
     }
 
-    private static func tooManyBytes(_ configuration: RealtimeStoreConfiguration) -> RealtimeFailure {
+    static func tooManyBytes(_ configuration: RealtimeStoreConfiguration) -> RealtimeFailure {
         RealtimeFailure(
             .invalid, "the onDisconnect writes of a client may have \(configuration.maxDisconnectBytes) bytes")
     }

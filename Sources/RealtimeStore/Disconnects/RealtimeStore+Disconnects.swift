@@ -37,13 +37,14 @@ extension RealtimeStore {
         at path: RealtimePath, of session: String, in namespace: String, caller: ReadCaller? = nil, attempts: Int = 3,
         completion: @escaping @Sendable (Result<Void, RealtimeFailure>) -> Void
     ) {
+        let configuration = configuration
         read(in: namespace, of: caller, isAnsweredAtOnce: { true }) { state in
-            try DisconnectRows(storage: state.rows.storage).remainders(without: path, of: session, in: namespace)
+            try DisconnectRows(storage: state.rows.storage)
+                .remainders(without: path, of: session, in: namespace, configuration)
         } completion: { [self] result in
             switch result {
             case .failure(let failure): completion(.failure(failure))
             case .success(let rests):
-                let configuration = self.configuration
                 change({ _, storage in
                     var editor = try DisconnectEditor(session, in: namespace, on: storage)
                     let removed = try editor.remove(at: path, rests, configuration)

@@ -95,10 +95,6 @@ import WorkerTesting
             "POST /f HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
             "other than chunked"
         ),
-        (
-            "POST /f HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
-                + "2\r\n{}\r\n0\r\n\r\n", "other than chunked"
-        ),
     ])
     func anAmbiguousRequestIsRefused(text: String, reason: String) throws {
         try GatewayRing.with([.callable("f")]) { ring in

@@ -6,9 +6,9 @@ import DocumentModel
 /// listen to the document by itself until they have its state.
 struct LeftDocuments {
     private let changes: [RecentChanges.Entry]
-    /// Those that exist. From all changes: the last one of a document needn't concern a listener.
-    private lazy var states: [DocumentPath: Document] = changes.reduce(into: [:]) { states, entry in
-        states[entry.change.path] = entry.change.after
+    /// Nil for those that don't exist. From all changes: the last one of a document needn't concern a listener.
+    private lazy var states: [DocumentPath: Document?] = changes.reduce(into: [:]) { states, entry in
+        states.updateValue(entry.change.after, forKey: entry.change.path)
     }
     /// How many more are looked at in the round: many that leave at once, or many listeners, would keep the thread. An
     /// SDK that isn't sent a state asks for it.
@@ -31,17 +31,24 @@ struct LeftDocuments {
         case .query(let whole): query = whole
         case .window(let window): query = window.query
         }
-        var added = 0
+        var (added, isChanged) = (0, false)
         for (index, change) in effect.enumerated() {
             // Also to look at those that don't come with a state takes time, once for each listener.
             guard left > 0, case .removed(let document, let isDeleted, _) = change else { break }
             left -= 1
-            guard !isDeleted, let now = states[document.path], isAllowed(now) else { continue }
-            let projected = query.project(now)
-            effect[index] = .removed(document, deleted: false, now: projected)
-            added += projected.weight
+            guard !isDeleted, let state = states[document.path] else { continue }
+            if let now = state {
+                guard isAllowed(now) else { continue }
+                let projected = query.project(now)
+                effect[index] = .removed(document, deleted: false, now: projected)
+                added += projected.weight
+            } else {
+                // By a later commit of the round.
+                effect[index] = .removed(document, deleted: true)
+            }
+            isChanged = true
         }
         // The size of the others was found once for all listeners.
-        return added > 0 ? SizedEvent(.changes(effect, at: time), bytes: event.bytes + added) : event
+        return isChanged ? SizedEvent(.changes(effect, at: time), bytes: event.bytes + added) : event
     }
 }

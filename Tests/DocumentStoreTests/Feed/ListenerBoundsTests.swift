@@ -454,6 +454,7 @@ struct ListenerBoundsTests {
             for case .removed(_, _, let now?) in changes { times.append(now.updateTime) }
             #expect(times.allSatisfy { $0 == versions[2] })
             #expect(added.bytes > event.bytes && added.bytes == added.event.size)
+            #expect(changes.last == .removed(before[400], deleted: counts.count < 2))
             counts.append(times.count)
         }
         // The deleted one was looked at, too.

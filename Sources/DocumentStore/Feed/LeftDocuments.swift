@@ -5,16 +5,18 @@ import DocumentModel
 /// SDKs that have only an earlier state take the document for one of the result, show that as from their cache, and
 /// listen to the document by itself until they have its state.
 struct LeftDocuments {
-    private let changes: [RecentChanges.Entry]
+    private let changes: () -> [DocumentChange]
     /// Nil for those that don't exist. From all changes: the last one of a document needn't concern a listener.
-    private lazy var states: [DocumentPath: Document?] = changes.reduce(into: [:]) { states, entry in
-        states.updateValue(entry.change.after, forKey: entry.change.path)
+    private lazy var states: [DocumentPath: Document?] = changes().reduce(into: [:]) { states, change in
+        states.updateValue(change.after, forKey: change.path)
     }
     /// How many more are looked at in the round: many that leave at once, or many listeners, would keep the thread. An
     /// SDK that isn't sent a state asks for it.
     private var left = 1_000
 
-    init(_ changes: [RecentChanges.Entry]) { self.changes = changes }
+    init(_ changes: [RecentChanges.Entry]) { self.changes = { changes.map(\.change) } }
+
+    init(_ changes: [DocumentChange]) { self.changes = { changes } }
 
     /// The event with the states that a listener may have.
     ///

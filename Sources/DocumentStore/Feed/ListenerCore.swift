@@ -95,9 +95,12 @@ final class ListenerCore: @unchecked Sendable {
             ) { try view.document($0) == nil }
             return .changes(changes, at: time)
         }
-        let changes = try target.difference(
+        let (changes, effect) = try target.difference(
             after: since, upTo: version, atMostBytes: parts.configuration.maxReadBytes, in: view, meter)
-        return .changes(changes, at: time)
+        var left = LeftDocuments(changes)
+        return left.added(to: SizedEvent(.changes(effect, at: time)), of: target) { document in
+            context.policy.map { parts.mayGet(document, by: $0) } ?? true
+        }.event
     }
 }
 
@@ -116,10 +119,11 @@ extension ListenerTarget {
         }
     }
 
-    /// The differences between two versions, from the log. Not for windows, which depend on more than the changes.
+    /// The changes between two versions, one for each document, and their effect, from the log. Not for windows, which
+    /// depend on more than the changes.
     fileprivate mutating func difference(
         after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView, _ meter: QueryMeter
-    ) throws -> [ListenChange] {
+    ) throws -> (changes: [DocumentChange], effect: [ListenChange]) {
         var found: [DocumentChange]?
         do {
             found = try ChangeLog.difference(
@@ -132,6 +136,7 @@ extension ListenerTarget {
                 .failedPrecondition, "more has changed since \(Timestamp(microseconds: since)) than one answer may hold"
             )
         }
-        return try apply(changes) { _ in throw DocumentError(.internal, "a whole result needs no filling") }
+        let effect = try apply(changes) { _ in throw DocumentError(.internal, "a whole result needs no filling") }
+        return (changes, effect)
     }
 }

@@ -163,12 +163,7 @@ final class ListenerThread: @unchecked Sendable {
         let limit = parts.configuration.maxDeliveryTime / 2
         guard deliveryTimes.left(of: limit, for: core.refiller, at: start) > .zero else { return false }
         defer { deliveryTimes.spend(parts.elapsed() - start, for: core.refiller) }
-        do {
-            try policy.check(.get(document.path, document), in: parts.accessViewAtOnce(isTrial: true))
-            return true
-        } catch {
-            return false
-        }
+        return parts.mayGet(document, by: policy)
     }
 
     /// The effect of changes, one for each document, on a listener; nil if there is none.
@@ -245,7 +240,7 @@ final class ListenerThread: @unchecked Sendable {
         // The listener may have ended before the thread took it.
         guard !core.mailbox.isEnded else { return }
         do {
-            var events = core.takeFirst()
+            var events = core.takeFirst().map { SizedEvent($0) }
             guard !events.isEmpty else { return }
             if position > core.start {
                 let changes = try session.read { snapshot in
@@ -256,9 +251,12 @@ final class ListenerThread: @unchecked Sendable {
                 guard let changes else {
                     return end(id, .startOver("more has changed while the listener began than one answer may hold"))
                 }
-                if let event = try event(core, changes, at: position) { events.append(event) }
+                if let event = try event(core, changes, at: position) {
+                    var left = LeftDocuments(changes)
+                    events.append(left.added(to: SizedEvent(event), of: core.target) { isAllowed($0, for: core) })
+                }
             }
-            guard core.mailbox.push(events.map(SizedEvent.init)) else { return end(id, .cancelled) }
+            guard core.mailbox.push(events) else { return end(id, .cancelled) }
             hub.endLargest()
             // Without listeners no commits were passed on.
             if cores.isEmpty, position < core.start { advance(to: core.start) }

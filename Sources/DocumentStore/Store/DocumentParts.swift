@@ -75,6 +75,18 @@ final class DocumentParts: Sendable {
     /// What may be decided at once, in units of about 50 ns.
     private static let maxCostAtOnce = 400
 
+    /// Whether a client may have a document by itself, such as one that has left its result.
+    ///
+    /// - Returns: also false if that isn't found out without other documents, and soon.
+    func mayGet(_ document: Document, by policy: any AccessPolicy) -> Bool {
+        do {
+            try policy.check(.get(document.path, document), in: accessViewAtOnce(isTrial: true))
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// For a decision that must be soon enough for any thread, and reads no other documents.
     func accessViewAtOnce(isTrial: Bool = false) -> AccessView {
         let unavailable = { (_: DocumentPath) throws(DocumentError) -> Document? in

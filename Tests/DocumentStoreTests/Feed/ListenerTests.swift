@@ -86,6 +86,31 @@ struct ListenerTests {
         }
     }
 
+    /// A client that comes back would otherwise listen to each such document by itself.
+    @Test func whatHasLeftWhileTheClientWasAwayComesWithItsNewStateIfItMayGetIt() async throws {
+        try await withStore { test in
+            var query = Query(collectionID: "c")
+            query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+            var position: Timestamp?
+            for id in ["a", "b", "d"] { position = try await test.set("c/\(id)", ["n": .integer(1)]).commitTime }
+            var was: [Document] = []
+            for id in ["a", "b", "d"] { was.append(try #require(await test.get("c/\(id)"))) }
+            try await test.set("c/a", ["n": .integer(2)])
+            try await test.set("c/b", ["n": .integer(2), "secret": .boolean(true)])
+            try await test.set("c/d", ["n": .integer(2)])
+            try await test.commit([delete("c/d")])
+            let now = try #require(await test.get("c/a"))
+            let client = OperationContext(owner: 1, policy: Partly())
+            let listener = try test.store.listen(to: .query(query), from: position, in: client)
+            guard case .changes(let changes, _)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+            #expect(
+                changes == [
+                    .removed(was[0], deleted: false, now: now), .removed(was[1], deleted: false),
+                    .removed(was[2], deleted: true),
+                ])
+        }
+    }
+
     /// SDKs know the state of a document that others have pushed out.
     @Test func aDocumentThatIsPushedOutHasNoNewState() async throws {
         try await withStore { test in

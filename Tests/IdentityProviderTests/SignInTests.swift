@@ -395,24 +395,6 @@ import UserStore
         }
     }
 
-    /// As the web SDK's `updateProfile` does it.
-    @Test func aClientTakesAValueOfTheProfileAwayWithNull() async throws {
-        try await SignInHost.serving { host in
-            let user = try await host.signUp("ada@example.com", "right-one")
-            let token = #""idToken":"\#(user.idToken)""#
-            let named = try await host.account(
-                "update", #"{\#(token),"displayName":"Ada","photoUrl":"https://example.com/ada.png"}"#)
-            #expect(named.status == 200)
-            let changed = try await host.account("update", #"{\#(token),"photoUrl":null}"#)
-            #expect(changed.status == 200)
-            #expect(changed.body["displayName"]?.text == "Ada" && changed.body["photoUrl"] == nil)
-            // Libraries of servers name what is to be taken away.
-            #expect(try await host.admin("update", #"{"localId":"\#(user.uid)","displayName":null}"#).status == 200)
-            let known = try #require(try await host.users.read { try $0.user(user.uid) })
-            #expect(known.displayName == "Ada" && known.photoURL == nil)
-        }
-    }
-
     /// iOS sends the older path.
     @Test(arguments: [
         "/www.googleapis.com/identitytoolkit/v3/relyingparty/signInWithGameCenter?key=fake",

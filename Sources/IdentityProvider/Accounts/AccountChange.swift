@@ -62,8 +62,9 @@ struct AccountChange: Sendable {
         }
         if let name = fields["displayName"] { user.displayName = name }
         if let picture = fields["photoUrl"] { user.photoURL = picture }
-        if takesAway("displayName") { user.displayName = nil }
-        if takesAway("photoUrl") { user.photoURL = nil }
+        // Clients take a profile's value away with an empty text.
+        if fields.isEmpty("displayName") { user.displayName = nil }
+        if fields.isEmpty("photoUrl") { user.photoURL = nil }
         if isAdmin { try applyAsAdmin(to: &user, in: transaction) }
         for attribute in deletedAttributes {
             switch attribute {
@@ -84,9 +85,6 @@ struct AccountChange: Sendable {
         // What an admin took away may have been a thief's, and is not to be restored.
         if isAdmin, user.email != old.email { user.forgetLostEmails() }
     }
-
-    /// Clients take a value of the profile away with an empty text, and the web SDK with null.
-    private func takesAway(_ name: String) -> Bool { fields.isEmpty(name) || !isAdmin && fields.isNull(name) }
 
     private func applyAsAdmin(to user: inout UserRecord, in transaction: UserTransaction) throws {
         if let isVerified = fields.flag("emailVerified") { user.isEmailVerified = isVerified }

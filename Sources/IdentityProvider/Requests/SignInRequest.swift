@@ -7,19 +7,15 @@ import TextFormats
 /// text: clients do both.
 struct SignInRequest: Sendable {
     private var fields: [String: JSONNode]
-    private var nulls: Set<String> = []
 
     static let empty = SignInRequest(members: [])
 
     init(members: [JSONNode.Member]) {
         fields = [:]
         for member in members {
+            if case .null = member.value.kind { continue }
             let name = ProtoNames.camelCase(member.key)
-            if case .null = member.value.kind {
-                nulls.insert(name)
-            } else if fields[name] == nil {
-                fields[name] = member.value
-            }
+            if fields[name] == nil { fields[name] = member.value }
         }
     }
 
@@ -63,9 +59,6 @@ struct SignInRequest: Sendable {
         guard case .string("") = fields[name]?.kind else { return false }
         return true
     }
-
-    /// Whether the field is null, which is a missing one to all that don't ask.
-    func isNull(_ name: String) -> Bool { fields[name] == nil && nulls.contains(name) }
 
     mutating func set(_ name: String, to flag: Bool) { fields[name] = JSONNode(kind: .boolean(flag), offset: 0) }
 

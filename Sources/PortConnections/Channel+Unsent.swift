@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 
 extension Channel {
     /// Bytes that were written and that the system hasn't taken. Call on the channel's loop.

@@ -1,6 +1,7 @@
 import DocumentModel
 @testable import Workers
 @testable import HostConfiguration
+import Synchronization
 import Testing
 
 @Suite struct BudgetStateTests {
@@ -79,14 +80,39 @@ import Testing
         var state = BudgetState(budget(invocations: 2), now: noon)
         _ = state.admit(now: noon)
         #expect(state.admit(now: noon).actions == [.pause(.init(kind: .invocations, used: 2, limit: 2))])
-        #expect(state.refund() == [.resume])
-        #expect(state.refund() == [])
+        #expect(state.refund(admittedAt: noon) == [.resume])
+        #expect(state.refund(admittedAt: noon) == [])
         for _ in 1...2 {
             let admission = state.admit(now: noon)
             #expect(admission.isAdmitted)
             #expect(admission.actions == [])
         }
         #expect(!state.admit(now: noon).isAdmitted)
+    }
+
+    /// A call may wait for a worker over midnight.
+    @Test func whatIsReturnedTheNextDayCountedForTheDayBefore() {
+        var state = BudgetState(budget(invocations: 2), now: noon)
+        _ = state.admit(now: noon)
+        let next = noon.after(seconds: 86_400)
+        #expect(state.admit(now: next).isAdmitted)
+        #expect(state.refund(admittedAt: noon) == [])
+        #expect(state.invocations == 1)
+        #expect(state.refund(admittedAt: next) == [])
+        #expect(state.invocations == 0)
+    }
+
+    @Test func aGateKnowsWhenAReturnedInvocationWasAdmitted() {
+        let time = Mutex(noon)
+        let gate = FunctionGate(
+            budget: BudgetState(budget(invocations: 2), now: noon), now: { time.withLock { $0 } })
+        #expect(gate.admit() == nil)
+        time.withLock { $0 = noon.after(seconds: 86_400) }
+        #expect([gate.admit(), gate.admit()] == [nil, nil])
+        gate.refund(age: 86_400_000_000)
+        #expect(gate.admit() == .budgetUsedUp)
+        gate.refund()
+        #expect(gate.admit() == nil)
     }
 
     @Test func aRecordCarriesTheDayOn() throws {

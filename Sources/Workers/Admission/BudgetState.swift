@@ -60,8 +60,9 @@ package struct BudgetState: Equatable, Sendable {
     }
 
     /// An admitted invocation hasn't begun after all. Warnings that it caused stay. A function that exceeded its budget
-    /// only by this invocation is resumed.
-    mutating func refund() -> [Action] {
+    /// only by this invocation is resumed. One that was admitted on an earlier day doesn't count today.
+    mutating func refund(admittedAt time: Timestamp) -> [Action] {
+        guard time.day == day else { return [] }
         invocations = max(0, invocations - 1)
         guard phase == .over, uses.allSatisfy({ $0.used < $0.limit }) else { return [] }
         phase = .warned

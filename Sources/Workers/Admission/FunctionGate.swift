@@ -49,7 +49,13 @@ package final class FunctionGate: Sendable {
     }
 
     /// An admitted invocation hasn't begun after all.
-    package func refund() { if hasBudget { report(budget.withLock { $0?.refund() }) } }
+    ///
+    /// - Parameter age: the time since it was admitted, in microseconds.
+    package func refund(age: Int64 = 0) {
+        guard hasBudget else { return }
+        let admitted = Timestamp(microseconds: now().microseconds - age)
+        report(budget.withLock { $0?.refund(admittedAt: admitted) })
+    }
 
     /// A handler has run for this time.
     package func spent(microseconds: Int64) {

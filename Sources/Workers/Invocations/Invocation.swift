@@ -380,10 +380,9 @@ package final class Invocation {
 
     private func settleBudget(_ outcome: InvocationOutcome) {
         guard function.gate.hasBudget else { return }
-        if let startedAt {
-            function.gate.spent(microseconds: (loop.eventLoop.now - startedAt).nanoseconds / 1000)
-        }
-        if !outcome.wasStarted { function.gate.refund() }
+        let now = loop.eventLoop.now
+        if let startedAt { function.gate.spent(microseconds: (now - startedAt).nanoseconds / 1000) }
+        if !outcome.wasStarted { function.gate.refund(age: (now - admittedAt).nanoseconds / 1000) }
     }
 }
 

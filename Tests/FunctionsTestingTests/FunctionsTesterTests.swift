@@ -114,6 +114,20 @@ import Testing
         await #expect(throws: DocumentError.self) { try await firestore.recursiveDelete(firestore.document("odd")) }
     }
 
+    /// The caller has not asked for its failures yet.
+    @Test func anEarlierWriteThatFailedIsNoFailureOfADeletion() async throws {
+        let firestore = tester.firestore
+        let (writer, kept) = (firestore.bulkWriter(), firestore.document("kept/a"))
+        try await kept.setData([:])
+        try await writer.create([:], forDocument: kept)
+        try await firestore.recursiveDelete(firestore.collection("kept"), bulkWriter: writer)
+        try await kept.setData([:])
+        try await writer.create([:], forDocument: kept)
+        try await firestore.recursiveDelete(kept, bulkWriter: writer)
+        #expect(await writer.close().map(\.error.code) == [.alreadyExists, .alreadyExists])
+        #expect(try await kept.getDocument().exists == false)
+    }
+
     @Test func aPermanentFailureIsADeadLetterAtOnce() async throws {
         try await tester.firestore.document("unmendable/a").setData([:])
         #expect(try await tester.deliverAll(toleratingFailures: true).map(\.outcome) == [.dead])

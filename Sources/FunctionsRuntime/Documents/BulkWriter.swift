@@ -16,6 +16,8 @@ public actor BulkWriter {
     public struct Failure: Error, Sendable {
         public let reference: DocumentReference
         public let error: DocumentError
+        /// The deletion of many documents that the write belongs to; nil if it belongs to none.
+        fileprivate let deletion: Int?
     }
 
     private static let maxWrites = 500
@@ -28,7 +30,7 @@ public actor BulkWriter {
     /// A random factor for delays, so that writers that failed together don't retry together.
     private static let jitter = 0.7...1.3
 
-    private typealias Entry = (write: Write, reference: DocumentReference)
+    private typealias Entry = (write: Write, reference: DocumentReference, deletion: Int?)
 
     private let firestore: Firestore
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -36,6 +38,7 @@ public actor BulkWriter {
     private var paths: Set<DocumentPath> = []
     private var bytes = 0
     private var failures: [Failure] = []
+    private var deletions = 0
     private var isClosed = false
     private var sending: Task<Void, Never>?
 
@@ -122,12 +125,22 @@ public actor BulkWriter {
         return failures
     }
 
+    /// Begins a deletion of many documents, whose failures are known from those of other writes.
+    func beginDeletion() -> Int {
+        deletions += 1
+        return deletions
+    }
+
+    func delete(_ reference: DocumentReference, for deletion: Int) async throws(DocumentError) {
+        try await add(try .delete(reference, nil), reference, for: deletion)
+    }
+
     /// Sends the buffered writes, and leaves their failures to the next ``flush()``.
     ///
-    /// - Returns: The first failure of a document for which `matches` is true.
-    func failure(of matches: @Sendable (DocumentReference) -> Bool) async -> Failure? {
+    /// - Returns: The first failure of a deletion.
+    func failure(of deletion: Int) async -> Failure? {
         await send()
-        return failures.first { matches($0.reference) }
+        return failures.first { $0.deletion == deletion }
     }
 
     /// Sends the buffered writes and refuses further ones.
@@ -138,7 +151,9 @@ public actor BulkWriter {
         return await flush()
     }
 
-    private func add(_ write: Write, _ reference: DocumentReference) async throws(DocumentError) {
+    private func add(
+        _ write: Write, _ reference: DocumentReference, for deletion: Int? = nil
+    ) async throws(DocumentError) {
         try checkOpen()
         let size = Self.size(of: write)
         // A batch has each document once: a second write of a document waits for the first.
@@ -148,7 +163,7 @@ public actor BulkWriter {
             // Writes added after the end would never be sent.
             try checkOpen()
         }
-        gathered.append((write, reference))
+        gathered.append((write, reference, deletion))
         paths.insert(write.path)
         bytes += size
     }
@@ -200,7 +215,9 @@ public actor BulkWriter {
     }
 
     private func note(_ refused: [(entry: Entry, error: DocumentError)]) {
-        failures += refused.map { Failure(reference: $0.entry.reference, error: $0.error) }
+        failures += refused.map {
+            Failure(reference: $0.entry.reference, error: $0.error, deletion: $0.entry.deletion)
+        }
     }
 
     /// Sends writes once. A request that is invalid as a whole has written nothing: it is divided until the writes that

@@ -22,7 +22,8 @@ extension Firestore {
         _ collection: CollectionReference, bulkWriter writer: BulkWriter? = nil
     ) async throws(DocumentError) {
         let path = try collection.validPath()
-        try await delete(below: path.parent, collectionID: path.id, writer ?? bulkWriter())
+        let writer = writer ?? bulkWriter()
+        try await delete(below: path.parent, collectionID: path.id, writer, await writer.beginDeletion())
     }
 
     /// Deletes a document and everything below it, whether the document exists or not.
@@ -37,22 +38,24 @@ extension Firestore {
         _ reference: DocumentReference, bulkWriter writer: BulkWriter? = nil
     ) async throws(DocumentError) {
         let writer = writer ?? bulkWriter()
-        try await delete(below: try reference.validPath(), collectionID: nil, writer)
-        try await writer.deleteDocument(reference)
-        try check(await writer.failure { $0 == reference })
+        let deletion = await writer.beginDeletion()
+        try await delete(below: try reference.validPath(), collectionID: nil, writer, deletion)
+        try await writer.delete(reference, for: deletion)
+        try check(await writer.failure(of: deletion))
     }
 
     private static let page = 500
 
     private func delete(
-        below parent: DocumentPath?, collectionID: String?, _ writer: BulkWriter
+        below parent: DocumentPath?, collectionID: String?, _ writer: BulkWriter, _ deletion: Int
     ) async throws(DocumentError) {
         var page = Descendants(parent: parent, collectionID: collectionID, limit: Self.page)
-        let prefix = (parent.map { $0.string + "/" } ?? "") + (collectionID.map { $0 + "/" } ?? "")
         while true {
             let paths = try await transport.descendants(page)
-            for path in paths { try await writer.deleteDocument(DocumentReference(firestore: self, path: path)) }
-            try check(await writer.failure { $0.path.utf8.starts(with: prefix.utf8) })
+            for path in paths {
+                try await writer.delete(DocumentReference(firestore: self, path: path), for: deletion)
+            }
+            try check(await writer.failure(of: deletion))
             guard paths.count == Self.page else { return }
             page.after = paths.last
         }

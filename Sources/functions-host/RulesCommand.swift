@@ -39,7 +39,10 @@ struct RulesCheckCommand: ParsableCommand {
         var files = [file].compactMap(\.self)
         if files.isEmpty {
             let configuration: HostConfiguration
-            do { configuration = try HostConfiguration.load(config, environment: env) } catch {
+            // The bundles needn't be built yet.
+            do {
+                configuration = try HostConfiguration.load(config, environment: env, checkingFiles: false)
+            } catch {
                 return try fail("\(error)")
             }
             files = [configuration.rules, configuration.databaseRules].compactMap(\.self)

@@ -141,16 +141,34 @@ struct RulesTests {
     func theCommandChecksAFile(condition: String, code: Int32, line: String) async throws {
         let directory = try HostDirectory()
         try directory.write(Self.file(condition), to: "own.rules")
+        let (status, text) = try Self.check(directory.path + "/own.rules")
+        #expect(status == code)
+        #expect(text.contains(line), "\(text)")
+    }
+
+    @Test func theCommandChecksRulesBeforeTheirBundleIsBuilt() throws {
+        let directory = try HostDirectory()
+        try directory.write(Self.file("request.auth != null"), to: "own.rules")
+        try directory.configure(
+            bundles: #"{ "name": "app", "executable": "built/App" }"#, extra: #""rules": "own.rules""#)
+        let (status, text) = try Self.check("--config", directory.configuration)
+        #expect(status == 0)
+        #expect(text.contains("the rules can be used"), "\(text)")
+        try FileManager.default.removeItem(atPath: directory.path + "/own.rules")
+        #expect(try Self.check("--config", directory.configuration).status == 2)
+    }
+
+    /// Runs `rules check`.
+    private static func check(_ arguments: String...) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-        process.arguments = ["rules", "check", directory.path + "/own.rules"]
+        process.arguments = ["rules", "check"] + arguments
         let output = Pipe()
         process.standardOutput = output
         try process.start()
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        #expect(process.terminationStatus == code)
-        #expect(text.contains(line), "\(text)")
+        return (process.terminationStatus, text)
     }
 
     /// With the host's documents, and without performing anything.

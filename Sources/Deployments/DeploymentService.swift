@@ -45,6 +45,8 @@ package actor DeploymentService: Service {
     /// Held by the operation in progress.
     private let turn = AsyncSemaphore(1)
     private var isStopping = false
+    /// How many operators are being asked whether to serve a draft, by its executable: equal builds share one.
+    private var asked: [String: Int] = [:]
 
     package init(_ parts: Parts, maker: ServedFunctionsMaker) {
         self.parts = parts
@@ -95,7 +97,11 @@ package actor DeploymentService: Service {
                     creator: user, source: source, manifest: Manifest(functions: [])),
                 from: executable, at: time
             ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
-            do { return try await plan(for: record, with: rules) } catch {
+            do {
+                let plan = try await plan(for: record, with: rules)
+                asked[parts.releases.executable(of: bundle, record.id), default: 0] += 1
+                return plan
+            } catch {
                 removeFailed(bundle, record.id)
                 throw error
             }
@@ -118,7 +124,8 @@ package actor DeploymentService: Service {
         bundle: String, _ id: String, replacing before: String?, with rules: (id: String, replacing: String?)?,
         as action: ReleaseEvent.Action, user: String
     ) async throws -> ReleaseEvent {
-        try await exclusively {
+        noteAnswer(bundle, id)
+        return try await exclusively {
             let index = try parts.releases.index()
             do {
                 try index.check(bundle, isAt: before)
@@ -167,11 +174,19 @@ package actor DeploymentService: Service {
         }
     }
 
-    /// Deletes a release that was prepared and never served.
+    /// Deletes a release that was prepared and never served, unless another operator is being asked about it.
     package func discard(bundle: String, _ id: String) throws {
         // A prepared release of the rules may be another operator's too; the next start deletes it.
-        guard bundle != HostConfiguration.rulesName, turn.available > 0 else { return }
+        guard bundle != HostConfiguration.rulesName else { return }
+        noteAnswer(bundle, id)
+        guard turn.available > 0 else { return }
         removeDraft(bundle, id, try parts.releases.index())
+    }
+
+    /// An operator who was asked about a prepared release has answered.
+    private func noteAnswer(_ bundle: String, _ id: String) {
+        let executable = parts.releases.executable(of: bundle, id)
+        if let count = asked[executable] { asked[executable] = count > 1 ? count - 1 : nil }
     }
 
     /// Deletes a release that was prepared and can't be served: otherwise each attempt would leave a copy of its bundle
@@ -187,7 +202,8 @@ package actor DeploymentService: Service {
         guard !index.served(of: bundle).contains(id),
             // If the index was deleted since the host's start, it doesn't have what is served.
             parts.served.current.release(of: bundle)?.id != id,
-            !parts.served.executables.contains(parts.releases.executable(of: bundle, id))
+            !parts.served.executables.contains(parts.releases.executable(of: bundle, id)),
+            asked[parts.releases.executable(of: bundle, id)] == nil
         else { return }
         parts.releases.remove(bundle, id)
     }

@@ -56,37 +56,63 @@ import Testing
 
     @Test func anInterruptedQuestionLeavesNoDraft() async throws {
         try await RunningHost.serving { host in
-            let executable = try host.fixtureBundle("a")
-            var name = [CChar](repeating: 0, count: 128)
-            let terminal = test_open_terminal(&name, name.count)
-            try #require(terminal >= 0)
-            defer { close(terminal) }
-            let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let end = FileHandle(fileDescriptor: open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true)
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-            process.arguments = [
-                "deploy", "--config", host.directory.configuration, "--executable", executable, "--bundle", "fixture",
-            ]
-            process.standardInput = end
-            process.standardOutput = end
-            process.standardError = end
-            try process.start()
-            defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-            var text = ""
-            try await Bound.wait("the command asks") {
-                var bytes = [UInt8](repeating: 0, count: 4096)
-                let count = read(terminal, &bytes, bytes.count)
-                if count > 0 { text += String(decoding: bytes[..<count], as: UTF8.self) }
-                return text.contains("Serve this release? [y/N]")
+            try await Self.asking(host, aboutServing: try host.fixtureBundle("a")) { process, _ in
+                let place = host.directory.data + "/releases/fixture"
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
+                kill(process.processIdentifier, SIGINT)
+                try await Bound.wait("the command ends") { !process.isRunning }
+                #expect(process.terminationStatus == 1)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
             }
-            let place = host.directory.data + "/releases/fixture"
-            #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
-            kill(process.processIdentifier, SIGINT)
-            try await Bound.wait("the command ends") { !process.isRunning }
-            #expect(process.terminationStatus == 1)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
         }
+    }
+
+    /// Equal builds are one release.
+    @Test func whatOneOperatorDoesNotServeAnotherMayStill() async throws {
+        try await RunningHost.serving { host in
+            let executable = try host.fixtureBundle("a")
+            try await Self.asking(host, aboutServing: executable) { process, terminal in
+                #expect(try await host.deploy(executable, as: "fixture", "--dry-run").status == 0)
+                let written = write(terminal, "y\n", 2)
+                #expect(written == 2)
+                try await Bound.wait("the command ends") { !process.isRunning }
+                #expect(process.terminationStatus == 0)
+            }
+            #expect(try await host.current("fixture") != nil)
+            try await host.expectEcho()
+        }
+    }
+
+    /// Runs `deploy` at a terminal.
+    ///
+    /// - Parameter body: called once the command asks; gets the terminal's other end.
+    private static func asking(
+        _ host: RunningHost, aboutServing executable: String, _ body: (Process, Int32) async throws -> Void
+    ) async throws {
+        var name = [CChar](repeating: 0, count: 128)
+        let terminal = test_open_terminal(&name, name.count)
+        try #require(terminal >= 0)
+        defer { close(terminal) }
+        let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let end = FileHandle(fileDescriptor: open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+        process.arguments = [
+            "deploy", "--config", host.directory.configuration, "--executable", executable, "--bundle", "fixture",
+        ]
+        process.standardInput = end
+        process.standardOutput = end
+        process.standardError = end
+        try process.start()
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+        var text = ""
+        try await Bound.wait("the command asks") {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = read(terminal, &bytes, bytes.count)
+            if count > 0 { text += String(decoding: bytes[..<count], as: UTF8.self) }
+            return text.contains("Serve this release? [y/N]")
+        }
+        try await body(process, terminal)
     }
 
     @Test func eventsAreToldOnceAcrossASwitch() async throws {

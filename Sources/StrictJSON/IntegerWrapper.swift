@@ -27,3 +27,11 @@ package enum IntegerWrapper {
         }
     }
 }
+
+/// Which integers beyond ±(2^53 − 1) are written as wrappers.
+package enum IntegerWrapping: Sendable {
+    case none
+    /// Those that an `Int64` holds.
+    case signed
+    case all
+}

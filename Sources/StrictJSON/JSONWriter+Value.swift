@@ -1,20 +1,20 @@
 extension JSONWriter {
     /// Appends a value.
     ///
-    /// - Parameter wraps: Whether integers that JavaScript can't represent are wrapped as client SDKs expect them.
+    /// - Parameter wrapping: Which integers that JavaScript can't represent are wrapped as client SDKs expect them.
     /// - Throws: If a number is infinite or not a number, with the path to it.
-    package mutating func value(_ value: JSONValue, wrappingIntegers wraps: Bool = false) throws(JSONError) {
+    package mutating func value(_ value: JSONValue, wrapping: IntegerWrapping = .none) throws(JSONError) {
         switch value {
         case .null: null()
         case .bool(let value): boolean(value)
         case .integer(let value):
-            if wraps, value.magnitude > UInt64(IntegerWrapper.largestExact) {
+            if wrapping != .none, value.magnitude > UInt64(IntegerWrapper.largestExact) {
                 wrapped(value, as: IntegerWrapper.int64)
             } else {
                 number(magnitude: value.magnitude, isNegative: value < 0)
             }
         case .unsigned(let value):
-            if wraps, value > UInt64(IntegerWrapper.largestExact) {
+            if wrapping != .none, wrapping == .all || value <= Int64.max, value > UInt64(IntegerWrapper.largestExact) {
                 wrapped(value, as: IntegerWrapper.uint64)
             } else {
                 number(magnitude: value, isNegative: false)
@@ -23,11 +23,11 @@ extension JSONWriter {
         case .string(let value): string(value)
         case .array(let values):
             try elements(values) { (writer, element) throws(JSONError) in
-                try writer.value(element, wrappingIntegers: wraps)
+                try writer.value(element, wrapping: wrapping)
             }
         case .object(let object):
             try members(object.members) { (writer, member) throws(JSONError) in
-                try writer.value(member, wrappingIntegers: wraps)
+                try writer.value(member, wrapping: wrapping)
             }
         }
     }

@@ -6,7 +6,7 @@ import StrictJSON
 /// number: an integer, or the nearest double.
 package struct CallableEncoder: Sendable {
     private let root: String
-    private let wrapsIntegers: Bool
+    private let wrapping: IntegerWrapping
     private let refusesInexact: Bool
 
     /// - Parameters:
@@ -15,10 +15,18 @@ package struct CallableEncoder: Sendable {
     ///     What ends a line for one of their clients is escaped, too.
     ///   - refusesInexact: Whether integers that the Realtime Database would round are refused.
     package init(root: String = "result", wrapsIntegers: Bool = true, refusesInexact: Bool = false) {
+        self.init(root: root, wrapping: wrapsIntegers ? .all : .none, refusesInexact: refusesInexact)
+    }
+
+    private init(root: String, wrapping: IntegerWrapping, refusesInexact: Bool) {
         self.root = root
-        self.wrapsIntegers = wrapsIntegers
+        self.wrapping = wrapping
         self.refusesInexact = refusesInexact
     }
+
+    /// Encodes an error's details. Android's SDK reports INTERNAL instead of an error whose details have a wrapped integer
+    /// beyond Int64's bounds, and reads it as a number.
+    package static let details = CallableEncoder(root: "details", wrapping: .signed, refusesInexact: false)
 
     /// The value as JSON text.
     ///
@@ -28,27 +36,27 @@ package struct CallableEncoder: Sendable {
         var writer = JSONWriter(capacity: 256)
         do throws(JSONError) {
             if refusesInexact { try node.requireExactIntegers() }
-            try writer.node(node, wrapsIntegers)
+            try writer.node(node, wrapping)
         } catch {
             let path = [PathKey.name(root)] + error.path
             throw EncodingError.invalidValue(JSONValue.self, .init(codingPath: path, debugDescription: error.reason))
         }
         // An event of a stream is one line: iOS splits lines at these characters, and a browser's pattern ends at two of
         // them.
-        if wrapsIntegers { writer.escapeLineEnds() }
+        if wrapping != .none { writer.escapeLineEnds() }
         return writer.bytes
     }
 }
 
 extension JSONWriter {
     /// - Throws: If a number is infinite or not a number, or a child can't be represented in JSON.
-    fileprivate mutating func node(_ node: EncodedNode, _ wraps: Bool) throws(JSONError) {
+    fileprivate mutating func node(_ node: EncodedNode, _ wrapping: IntegerWrapping) throws(JSONError) {
         switch node {
-        case .json(let value): try self.value(value, wrappingIntegers: wraps)
+        case .json(let value): try self.value(value, wrapping: wrapping)
         case .array(let children):
-            try elements(children) { (writer, child) throws(JSONError) in try writer.node(child, wraps) }
+            try elements(children) { (writer, child) throws(JSONError) in try writer.node(child, wrapping) }
         case .map(let fields):
-            try members(fields) { (writer, child) throws(JSONError) in try writer.node(child, wraps) }
+            try members(fields) { (writer, child) throws(JSONError) in try writer.node(child, wrapping) }
         case .field: throw JSONError(.unrepresentable("a FieldValue is written to documents only"))
         }
     }

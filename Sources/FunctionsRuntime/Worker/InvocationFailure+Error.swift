@@ -12,7 +12,7 @@ extension InvocationFailure {
     package init(_ error: any Error, isCancelled: Bool) {
         switch error {
         case let error as HttpsError:
-            let details = error.details.flatMap { try? CallableEncoder().encode($0) }
+            let details = error.details.flatMap { try? CallableEncoder.details.encode($0) }
             self.init(code: error.code, message: error.message, details: details.map { ByteBuffer(bytes: $0) })
         case let error as DocumentError where error.code == .aborted:
             self.init(code: .aborted, message: "The transaction conflicted with other transactions. Try again.")

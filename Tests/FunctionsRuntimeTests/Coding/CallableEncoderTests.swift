@@ -83,6 +83,15 @@ import Testing
                 == #"{"a":[\#(wrap("Int64Value", "-9223372036854775808"))]}"#)
     }
 
+    /// Android's SDK drops the error otherwise.
+    @Test func detailsWrapOnlyWhatEverySDKUnwraps() throws {
+        let details = try CallableEncoder.details.encode([UInt64(Int64.max), UInt64(Int64.max) + 1, .max, 1])
+        let wrapped = #"{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"9223372036854775807"}"#
+        #expect(
+            String(decoding: details, as: UTF8.self)
+                == "[\(wrapped),9223372036854775808,18446744073709551615,1]")
+    }
+
     @Test(arguments: [
         (0, "1970-01-01T00:00:00Z"), (0.5, "1970-01-01T00:00:00.500Z"), (-0.25, "1969-12-31T23:59:59.750Z"),
         (1_767_323_045.123456, "2026-01-02T03:04:05.123456Z"), (0.9999999, "1970-01-01T00:00:01Z"),

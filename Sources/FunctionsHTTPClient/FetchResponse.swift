@@ -4,6 +4,7 @@ public import FunctionsRuntime
 /// The response to ``fetch(_:query:method:headers:body:followsRedirects:timeout:)``. Its body can be read once.
 public struct FetchResponse: Sendable {
     public let status: Int
+    /// Without `Content-Encoding` and `Content-Length` if the body was compressed: it is read decompressed.
     public let headers: Headers
     private let url: String
     private let content: UnreadBody

@@ -67,6 +67,12 @@ struct PooledTransport: FetchTransport {
         let answer = try await client.execute(message, deadline: .now() + TimeAmount(max(left, .zero)))
         var headers = Headers()
         for (name, value) in answer.headers { headers.add(name, value) }
+        // A handler that passes the headers on with the body would describe the compressed one.
+        let coding = answer.headers[canonicalForm: "Content-Encoding"].first?.lowercased()
+        if request.method != "HEAD", coding == "gzip" || coding == "deflate" {
+            headers["Content-Encoding"] = nil
+            headers["Content-Length"] = nil
+        }
         return FetchResponse(
             status: Int(answer.status.code), headers: headers,
             body: AnyParts(ReceivedParts(body: answer.body, request: request)), to: request)

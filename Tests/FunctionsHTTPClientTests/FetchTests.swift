@@ -53,6 +53,20 @@ import Testing
         #expect(seen[1].hasSuffix("a%20b=c%26d%3D%2F&e=%C3%BC"))
     }
 
+    /// A handler may pass them on with the body.
+    @Test func headersDescribeTheDecompressedBody() async throws {
+        try await ScriptedServer.run { connection in
+            _ = try await connection.request()
+            // "w0w" as zlib writes it.
+            let body = "x\u{1}+7(\u{7}\u{0}\u{2}?\u{1}\u{1F}"
+            try await connection.send(Self.answer(body, "Content-Encoding: deflate\r\nX-A: 1\r\n"))
+        } body: { address in
+            let answer = try await fetch(address)
+            #expect(answer.headers.all.map(\.name) == ["X-A"])
+            #expect(try await answer.text() == "w0w")
+        }
+    }
+
     @Test func connectionsAreKept() async throws {
         let connections = Atomic(0)
         repeat {

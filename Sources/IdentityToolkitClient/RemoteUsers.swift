@@ -64,6 +64,8 @@ package final class RemoteUsers: UserBackend {
         }
     }
 
+    package func release(owner: UInt64) { operations.cancel(owner: owner) }
+
     /// - Parameter slots: Those of the invocation, so that one with many requests doesn't hold up others.
     private func answer(
         _ request: UserRequest, _ slots: AsyncSemaphore, _ context: OperationContext

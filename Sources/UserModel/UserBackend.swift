@@ -10,6 +10,9 @@ package protocol UserBackend: Sendable {
     ///
     /// - Parameter completion: called with the JSON of the answer.
     func perform(_ request: UserRequest, in context: OperationContext, completion: @escaping Completion<[UInt8]>)
+
+    /// Gives up operations without an answer of an owner whose work is over. A change that is under way may still be made.
+    func release(owner: UInt64)
 }
 
 package enum UserFailure: Error, Hashable, Sendable {
@@ -31,4 +34,6 @@ package struct UnavailableUsers: UserBackend {
     ) {
         completion(.failure(.failed(reason)))
     }
+
+    package func release(owner: UInt64) {}
 }

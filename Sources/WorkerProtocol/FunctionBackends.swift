@@ -23,6 +23,7 @@ package struct FunctionBackends: Sendable {
     /// Gives up all that an owner whose work is over has begun.
     package func release(owner: UInt64) {
         documents.release(owner: owner)
+        users.release(owner: owner)
         databases.release(owner: owner)
     }
 }

@@ -211,6 +211,27 @@ extension Result where Success == OutboundResponse, Failure == OutboundError {
         }
     }
 
+    /// Identity Toolkit may take a minute for each, or never answer.
+    @Test(.endsHangs) func anInvocationThatIsOverLeavesItsPlacesToOthers() async {
+        let service = SteppedService()
+        let users = RemoteUsers(
+            project: "demo", origin: "http://auth.test", transport: service, tokens: nil,
+            signer: CustomTokenSigner(key: .none, now: { 0 }), places: 1, pause: { _ in })
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await Self.perform(users, .lookUp, "{}", in: OperationContext(owner: 7)) }
+            var seen = service.seen.makeAsyncIterator()
+            let first = await seen.next()
+            #expect(first == "{}")
+            let other = #"{"localId":["bob"]}"#
+            group.addTask { _ = await Self.perform(users, .lookUp, other, in: OperationContext(owner: 8)) }
+            while users.waiterCount != 1 { await Task.yield() }
+            users.release(owner: 7)
+            let next = await seen.next()
+            #expect(next == other)
+            service.answer()
+        }
+    }
+
     // MARK: An emulator
 
     @Test func anEmulatorIsReachedAsItsOwner() async throws {

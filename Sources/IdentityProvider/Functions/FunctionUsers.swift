@@ -32,6 +32,9 @@ package struct FunctionUsers: UserBackend {
         }
     }
 
+    /// None takes long.
+    package func release(owner: UInt64) {}
+
     private func answer(_ request: UserRequest, _ context: OperationContext) async throws -> [UInt8] {
         try Self.check(context)
         let call = try call(request, context)

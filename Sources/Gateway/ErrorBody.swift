@@ -85,6 +85,12 @@ extension InvocationFailure {
         code: .resourceExhausted,
         message: "Too much of the answers to this caller, or to all, waits to be received.")
 
+    static func tooSlow(_ time: TimeAmount) -> InvocationFailure {
+        InvocationFailure(
+            code: .deadlineExceeded,
+            message: "The request didn't arrive within \(time.nanoseconds / 1_000_000_000) s.")
+    }
+
     static let tooManyBodies = InvocationFailure(
         code: .unavailable, message: "The server holds too many request bodies at the moment.")
 }

@@ -65,10 +65,13 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         context?.close(promise: nil)
     }
 
-    /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't, and neither
-    /// is one that has nothing to take of a stream.
+    /// Closes a connection that has been silent for too long, and refuses a request that hasn't arrived in time. A client
+    /// that goes on taking its answer isn't silent, and neither is one that has nothing to take of a stream.
     func closeIfStale(now: NIODeadline) {
         guard deadline <= now, let unsent = context?.channel.unsentBytes else { return }
+        if case .receiving(let head, _) = state {
+            return refuse(.tooSlow(loop.limits.times.transfer), status: .requestTimeout, head)
+        }
         let goesOn =
             switch state {
             case .idle: pace.look(unsent) == .enough

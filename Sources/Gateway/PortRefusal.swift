@@ -56,8 +56,6 @@ extension LocalHosts.Refusal {
         status: .tooManyRequests, message: InvocationFailure.tooManyAnswers.message)
 
     static func tooSlow(_ time: TimeAmount) -> Self {
-        Self(
-            status: .requestTimeout,
-            message: "The request didn't arrive within \(time.nanoseconds / 1_000_000_000) s.")
+        Self(status: .requestTimeout, message: InvocationFailure.tooSlow(time).message)
     }
 }

@@ -173,12 +173,14 @@ import WorkerTesting
             ring.advance(.milliseconds(1_500))
             ring.gateway.closeStaleConnections()
             ring.run()
-            // A request has to arrive in time.
-            #expect([idle, half, partial].map(\.isClosed) == [false, false, true])
+            // A request has to arrive in time. The rest of it is discarded.
+            #expect(partial.answer?.status == 408)
+            #expect(partial.answer?.body.contains(#""status":"DEADLINE_EXCEEDED""#) == true)
+            #expect([idle, half, partial].map(\.isClosed) == [false, false, false])
             ring.advance(.seconds(15))
             ring.gateway.closeStaleConnections()
             ring.run()
-            #expect([idle, half].map(\.isClosed) == [true, true])
+            #expect([idle, half, partial].map(\.isClosed) == [true, true, true])
             #expect(!answered.isClosed)
             #expect(answered.answer?.status == 504)
         }

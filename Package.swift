@@ -1057,7 +1057,7 @@ let package = Package(
             name: "FunctionsMessagingTests",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "FunctionsRuntime", "FunctionsTesting",
-                "FunctionsHTTPClient", "FunctionsMessaging",
+                "FunctionsHTTPClient", "FunctionsMessaging", "TestSupport",
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),

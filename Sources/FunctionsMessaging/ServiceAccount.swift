@@ -60,6 +60,8 @@ public struct ServiceAccount: Sendable, CustomStringConvertible, CustomReflectab
     /// An access token for Google's APIs (RFC 7523). Tokens are kept in this process and shared by all invocations until
     /// shortly before they expire; while `withFetch` answers requests, none is kept.
     ///
+    /// A service that refuses a token with 401 before that has revoked it: see ``forget(token:)``.
+    ///
     /// - Parameter scopes: URLs such as `https://www.googleapis.com/auth/cloud-platform`.
     /// - Throws: ``ServiceAccountError`` if the private key can't sign; what `fetch` throws if there is no token.
     public func accessToken(scopes: [String]) async throws -> String {
@@ -85,6 +87,11 @@ public struct ServiceAccount: Sendable, CustomStringConvertible, CustomReflectab
             if kept.count < Self.maxKept { kept[key] = Kept(token: answer.access_token, expires: expires) }
         }
         return answer.access_token
+    }
+
+    /// Keeps a token no longer, because a service has refused it. The next ``accessToken(scopes:)`` fetches another.
+    public func forget(token: String) {
+        Self.kept.withLock { kept in kept = kept.filter { $0.value.token != token } }
     }
 
     /// A token that the account's key signs, which is exchanged for an access token.

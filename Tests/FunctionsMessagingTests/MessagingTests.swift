@@ -2,6 +2,7 @@ import FunctionsHTTPClient
 import FunctionsRuntime
 import FunctionsTesting
 import Synchronization
+import TestSupport
 import Testing
 import TextFormats
 import _CryptoExtras
@@ -35,9 +36,9 @@ private struct Pusher: FunctionBundle {
 @Suite struct MessagingTests {
     private static let key = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    private static func account() throws -> String {
+    private static func account(tokens: String = "https://token.example/token") throws -> String {
         let fields: JSONValue = [
-            "project_id": "shop", "client_email": "push@shop.example", "token_uri": "https://token.example/token",
+            "project_id": "shop", "client_email": "push@shop.example", "token_uri": .string(tokens),
             "private_key": .string(try key.get().pemRepresentation),
         ]
         return "\(fields)"
@@ -117,6 +118,38 @@ private struct Pusher: FunctionBundle {
             #expect(silent.map(\.error?.code) == [.unavailable, .quotaExceeded])
             #expect(silent.last?.error?.retryAfter == .seconds(30))
         }
+    }
+
+    /// It may have been revoked, and would be kept for most of an hour.
+    @Test(.endsHangs) func aRefusedTokenIsNotUsedAgain() async throws {
+        let tokens = Mutex<[String]>([])
+        try await ScriptedServer.run { connection in
+            while true {
+                let request = try await connection.request()
+                guard !request.isEmpty else { return }
+                var (status, body) = ("200 OK", #"{"name":"m"}"#)
+                if request.hasPrefix("POST /token ") {
+                    let number = tokens.withLock { tokens in
+                        tokens.append("t\(tokens.count + 1)")
+                        return tokens.count
+                    }
+                    body = #"{"access_token":"t\#(number)","expires_in":3600}"#
+                } else if !request.contains("Bearer t2") {
+                    (status, body) = ("401 Unauthorized", #"{"error":{"status":"UNAUTHENTICATED"}}"#)
+                }
+                try await connection.send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            }
+        } body: { address in
+            let url = String(address.prefix(while: { $0 != "?" }).dropLast("/path".count))
+            let messaging = try Messaging(account: try Self.account(tokens: url + "/token"), url: url)
+            let error = await #expect(throws: MessagingError.self) { try await messaging.send(Message(topic: "a")) }
+            #expect(error?.code == .unauthenticated)
+            for _ in 0..<2 {
+                let name = try await messaging.send(Message(topic: "a"))
+                #expect(name == "m")
+            }
+        }
+        #expect(tokens.withLock { $0 } == ["t1", "t2"])
     }
 
     /// Only a refusal means that the account is wrong.

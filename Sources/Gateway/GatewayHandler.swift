@@ -58,11 +58,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether an answer is being made, or its client hasn't taken all of it yet.
     var owesAnswer: Bool { isAnswering || context?.channel.unsentBytes ?? 0 > 0 }
 
-    /// Closes at once. An answer that its client hasn't got is cut off.
+    /// Closes the connection, which cuts off an answer that isn't sent whole: the client sees that.
     func close() {
+        guard let context else { return }
         // Otherwise the end of the connection would be that of the answer.
-        if answer.endsByClosing, owesAnswer { context?.channel.resetWhenClosed() }
-        context?.close(promise: nil)
+        if answer.endsByClosing, owesAnswer { context.channel.reset() } else { context.close(promise: nil) }
     }
 
     /// Closes a connection that has been silent for too long, and refuses a request that hasn't arrived in time. A client
@@ -276,7 +276,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Sends a whole answer, or ends the connection if a large one has no room.
     func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
-        if !send(status, headers, AnswerPart(content: body)) { breakOff() }
+        if !send(status, headers, AnswerPart(content: body)) { close() }
     }
 
     /// Sends a whole answer.
@@ -313,7 +313,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard var held = holdAnswer(part.count) else {
                 promise.succeed()
                 taken()
-                return breakOff()
+                return close()
             }
             promise.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         }
@@ -408,9 +408,6 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Smaller answers mostly fit into the socket's buffer at once.
     private static let largeAnswer = 65_536
-
-    /// Ends an answer that can't be completed. The client sees that it was cut off.
-    func breakOff() { close() }
 
     /// Counts bytes of the request from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {

@@ -129,7 +129,7 @@ final class HTTPExchange: Exchange, InvocationClient {
     func invocationAnswered(_ outcome: InvocationOutcome) {
         switch outcome {
         case .result(let body) where isStreaming:
-            if !connection.sendEnd(AnswerPart(content: body)) { connection.breakOff() }
+            if !connection.sendEnd(AnswerPart(content: body)) { connection.close() }
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
             let isSent = connection.send(
@@ -137,7 +137,7 @@ final class HTTPExchange: Exchange, InvocationClient {
             if !isSent { fail(.tooManyAnswers) }
         case .failure, .notStarted, .lost:
             // The status is already sent, so the only way to report the failure is to cut off the body.
-            if isStreaming { connection.breakOff() } else { fail(outcome.failure ?? .internal) }
+            if isStreaming { connection.close() } else { fail(outcome.failure ?? .internal) }
         }
     }
 

@@ -126,8 +126,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // The server ends idle connections, and waits for all others, however slowly a client sends or takes.
         if event is ChannelShouldQuiesceEvent, !isStream, !hasEnded, lastCall == nil {
-            lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: rules.times.grace) {
-                context.close(promise: nil)
+            lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: rules.times.grace) { [self] in
+                breakOff(context)
             }
         }
         context.fireUserInboundEventTriggered(event)
@@ -205,7 +205,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             "a connection was closed: it sent too many requests ahead", of: peer(context), level: .info,
             now: context.eventLoop.now, ["port": "\(rules.name)"])
         refusing = .waits(nil)
-        context.close(promise: nil)
+        breakOff(context)
     }
 
     /// Counts bytes of the newest request until it is answered.
@@ -260,7 +260,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let refusal = PortRefusal(.tooManyBodies, isHEAD: false, HTTPHeaders(), peer(context), by: rules)
         guard case .no = refusing, unanswered.isEmpty, receiving == nil else {
             refusal.log(by: rules, now: context.eventLoop.now)
-            return context.close(promise: nil)
+            return breakOff(context)
         }
         isRefusedWhole = true
         refusing = .waits(refusal)
@@ -320,8 +320,16 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Once the host stops, the server closes a connection as soon as it has written its answer. That would cut off
     /// what the client hasn't taken yet.
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, lastCall != nil, let lastAnswer else { return context.close(mode: mode, promise: promise) }
-        lastAnswer.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: promise) }
+        guard mode == .all else { return context.close(mode: mode, promise: promise) }
+        guard lastCall != nil, let lastAnswer else { return breakOff(context, promise) }
+        lastAnswer.assumeIsolated().whenComplete { [self] _ in breakOff(context, promise) }
+    }
+
+    /// Closes the connection. If its end is that of an answer which isn't sent whole, the client sees that it was cut off.
+    private func breakOff(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil) {
+        guard endsByClosing, isAnswering || unsentBytes(context) > 0 else { return context.close(promise: promise) }
+        context.channel.reset()
+        promise?.succeed()
     }
 
     /// To a client that knows no chunks, an answer without a length ends with its connection.
@@ -402,7 +410,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 "an answer was dropped: too many wait for clients that don't read them", of: client, level: .warning,
                 now: context.eventLoop.now, ["port": "\(rules.name)"])
             promise?.fail(ChannelError.ioOnClosedChannel)
-            return context.close(promise: nil)
+            return breakOff(context)
         }
         promise?.succeed()
         head = nil
@@ -467,7 +475,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if receiveBy <= now, let receiving, case .no = refusing {
             refuse(.tooSlow(rules.times.transfer), of: receiving, context)
         } else if deadline <= now {
-            guard goesOn(context) else { return context.close(promise: nil) }
+            guard goesOn(context) else { return breakOff(context) }
             silentBy = now + rules.times.idle
         }
         if timer != nil, context.channel.isActive { schedule(context) }

@@ -589,6 +589,38 @@ import Workers
         #expect(!channel.isActive)
     }
 
+    /// To a client of HTTP/1.0, as proxies are, the end of the connection is that of the answer, and TLS announces a close.
+    @Test(arguments: ["1.0", "1.1"], [true, false])
+    func anAnswerThatIsCutOffDoesNotEndAsAWholeOne(version: String, hasRoom: Bool) throws {
+        let connection = try Connection(memory: PortMemory(answers: 100_000))
+        let (channel, closes) = (connection.channel, Closes())
+        try channel.pipeline.syncOperations.addHandler(closes, position: .first)
+        try connection.send("GET /a HTTP/\(version)\r\nHost: x\r\n\r\n")
+        channel.write(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "hello"))), promise: nil)
+        #expect(try connection.received().contains("hello"))
+        if hasRoom {
+            // The server fails.
+            channel.close(promise: nil)
+        } else {
+            let part = ByteBuffer(repeating: 0x78, count: 70_000)
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
+        }
+        #expect(!channel.isActive)
+        #expect(closes.count == (version == "1.0" ? 0 : 1))
+    }
+
+    private final class Closes: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        private(set) var count = 0
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            count += 1
+            context.close(mode: mode, promise: promise)
+        }
+    }
+
     /// Further requests don't keep a connection open whose answers aren't read.
     @Test(arguments: [
         "", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n", "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n",

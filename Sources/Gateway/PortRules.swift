@@ -112,7 +112,8 @@ package struct PortRules: Sendable {
         if head.uri.split(separator: "/").first == "emulator" { return true }
         return head.headers["Authorization"].contains { value in
             let words = value.utf8.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
-            guard words.count == 2, String(words[0])?.lowercased() == "bearer", let token = String(words[1]) else {
+            // More words, too: to some ports they are part of the token.
+            guard words.count >= 2, String(words[0])?.lowercased() == "bearer", let token = String(words[1]) else {
                 return false
             }
             // The auth port takes "owner" in any case, as the emulator does.

@@ -109,6 +109,10 @@ import Workers
     @Test func pagesOfOtherSitesAreNotOwnersByAnAccessToken() {
         let headers: HTTPHeaders = ["Origin": "https://evil.test", "Authorization": "bearer ya29.c.opaque"]
         #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", headers) == 403)
+        for token in ["ya29.c opaque", "ya29.\topaque"] {
+            let words: HTTPHeaders = ["Origin": "https://evil.test", "Authorization": "Bearer \(token)"]
+            #expect(refusal(.POST, "/identitytoolkit.googleapis.com/v1/x", words) == 403)
+        }
         #expect(refusal(.POST, "/demo-shop/us-central1/f", headers, takesAccessTokens: false) == nil)
         #expect(refusal(.POST, "/v1/x", ["Authorization": "Bearer ya29.c.opaque"]) == nil)
     }

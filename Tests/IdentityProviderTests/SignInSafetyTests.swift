@@ -344,10 +344,39 @@ import UserStore
             clock.advance(by: .seconds(3600))
             #expect(try await host.refresh(own, from: "198.51.100.3").body["refresh_token"]?.text == own)
             #expect(try await host.refresh(newest, from: "198.51.100.3").body["refresh_token"]?.text == newest)
+            // Also when the other tab has moved on, such as to the other version of IP.
+            for _ in 1...2 {
+                let moved = try await host.refresh(newest, from: "198.51.100.4")
+                newest = try #require(moved.body["refresh_token"]?.text)
+            }
+            #expect(try await host.refresh(own, from: "198.51.100.3").body["refresh_token"]?.text == own)
             // Elsewhere it was copied.
             #expect(
                 try await host.refresh(user.refreshToken, from: "203.0.113.9").body.errorMessage == "TOKEN_EXPIRED")
             #expect(try await host.refresh(own, from: "198.51.100.3").body.errorMessage == "TOKEN_EXPIRED")
+        }
+    }
+
+    /// Each goes on with a token of its own, so that none of these was lost.
+    @Test(arguments: [1, 3]) func manyFrozenTabsGoOn(moves: Int) async throws {
+        let clock = ManualClock.atIssue()
+        try await SignInHost.serving(now: clock.wall) { host in
+            let user = try await host.signUp()
+            var newest = user.refreshToken
+            for n in 1...moves {
+                for _ in 1...2 {
+                    let moved = try await host.refresh(newest, from: "198.51.100.\(n)")
+                    newest = try #require(moved.body["refresh_token"]?.text)
+                }
+            }
+            clock.advance(by: .seconds(3600))
+            for _ in 0...IdentityToolkit.maxLostSuccessors {
+                let thawed = try await host.refresh(user.refreshToken, from: "198.51.100.\(moves)")
+                let own = try #require(thawed.body["refresh_token"]?.text)
+                #expect(own != newest)
+                #expect(try await host.refresh(own, from: "198.51.100.\(moves)").status == 200)
+            }
+            #expect(try await host.refresh(newest, from: "203.0.113.1").status == 200)
         }
     }
 

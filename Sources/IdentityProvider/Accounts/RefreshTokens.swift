@@ -104,8 +104,8 @@ extension IdentityToolkit {
             old.supersededAt = transaction.seconds
             for other in old.successors where other != hash {
                 guard let lost = try transaction.refreshToken(other) else { continue }
-                // Another tab of the same browser may have it.
-                if lost.origin != token.origin { transaction.delete(lost, hash: other) }
+                // Another tab of the same browser may have it, and does have one without a predecessor.
+                if lost.predecessor != nil, lost.origin != token.origin { transaction.delete(lost, hash: other) }
             }
             if let older = old.predecessor, let token = try transaction.refreshToken(older) {
                 transaction.delete(token, hash: older)
@@ -117,8 +117,8 @@ extension IdentityToolkit {
             return .success(try refreshed(user, in: token.session, text, in: transaction))
         }
         return try issueSuccessor(
-            of: token, hash, succeeds: hash, for: user, familySecret: RefreshTokenText(text)?.familySecret,
-            from: origin, in: transaction)
+            of: token, hash, succeeds: isLate ? nil : hash, for: user,
+            familySecret: RefreshTokenText(text)?.familySecret, from: origin, in: transaction)
     }
 
     /// - Throws: an ``IdentityToolkitError`` if the user's tokens are not to be refreshed.
@@ -132,12 +132,22 @@ extension IdentityToolkit {
 
     /// Issues another token of the same sign-in, unless it has as many as a client can have lost.
     ///
-    /// - Parameter predecessor: the token that ends once the new one is used; nil if another tab goes on with it.
+    /// - Parameter predecessor: the token that ends once the new one is used; nil if another tab goes on with it, or with a
+    ///   successor of it.
     private func issueSuccessor(
         of given: RefreshToken, _ hash: [UInt8], succeeds predecessor: [UInt8]?, for user: UserRecord,
         familySecret: String?, from origin: [UInt8], in transaction: UserTransaction
     ) throws -> Result<SignedInUser, IdentityToolkitError> {
         var token = given
+        if token.successors.count >= Self.maxLostSuccessors {
+            // Those of other tabs weren't lost. A tab whose token is deleted gets another one.
+            for other in token.successors {
+                guard let own = try transaction.refreshToken(other), own.predecessor == nil else { continue }
+                transaction.delete(own, hash: other)
+                token.successors.removeAll { $0 == other }
+                break
+            }
+        }
         guard token.successors.count < Self.maxLostSuccessors else {
             try transaction.endFamily(token.family, of: user.uid)
             return .failure(IdentityToolkitError("TOKEN_EXPIRED"))

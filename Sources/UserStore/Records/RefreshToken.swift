@@ -15,9 +15,10 @@ package struct RefreshToken: Hashable, Sendable {
     package var origin: [UInt8]
     /// When a successor was first used, in seconds since 1970; nil if none was.
     package var supersededAt: Int64?
-    /// The hash of the token that this one succeeds.
+    /// The hash of the token that this one succeeds; nil for that of a sign-in, and for one that a tab has beside another's.
     package var predecessor: [UInt8]?
-    /// The hashes of its successors, of which none was used yet.
+    /// The hashes of its successors, of which none was used yet, and of tokens without a predecessor that were issued for
+    /// other tabs.
     package var successors: [[UInt8]] = []
 
     package init(

@@ -74,6 +74,9 @@ struct ComputedCommitTests {
             let isHeldWithRows = large.hold(in: test.store.parts)
             #expect(isHeldWithRows && !large.hasRows)
             #expect(large.rows(of: 0, IndexCatalog()).index.put.count == 50)
+            // What was refused isn't released again: the first one still counts.
+            let hasAllRoom = test.store.parts.hold(1000)
+            #expect(!hasAllRoom && small.hasRows)
         }
     }
 }

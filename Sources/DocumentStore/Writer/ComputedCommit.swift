@@ -75,9 +75,10 @@ private final class HeldBytes: Sendable {
 
     /// - Returns: nil if all together would hold more than they may.
     init?(_ bytes: Int, of total: DocumentParts) {
+        // Before the properties are set: once all are, `deinit` runs also if this returns nil.
+        guard total.hold(bytes) else { return nil }
         self.bytes = bytes
         self.total = total
-        guard total.hold(bytes) else { return nil }
     }
 
     deinit { total.release(bytes) }

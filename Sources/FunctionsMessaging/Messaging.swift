@@ -79,10 +79,12 @@ public struct Messaging: Sendable {
                 body: .json(Body(message: message, validate_only: dryRun)))
             let body = try await answer.bytes()
             let json = (try? JSONValue(parsing: body)) ?? .null
-            if answer.status == 401 { account.forget(token: token) }
             guard answer.isSuccess else {
                 let wait = answer.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(max(0, $0)) }
-                throw MessagingError(status: answer.status, json["error"] ?? .null, retryAfter: wait)
+                let error = MessagingError(status: answer.status, json["error"] ?? .null, retryAfter: wait)
+                // The status is 401 also for a wrong APNs certificate, which another token wouldn't help.
+                if error.code == .unauthenticated { account.forget(token: token) }
+                throw error
             }
             guard let name = json["name"]?.stringValue else {
                 throw MessagingError(.unknown, "the response has no name")

@@ -134,6 +134,10 @@ private struct Pusher: FunctionBundle {
                         return tokens.count
                     }
                     body = #"{"access_token":"t\#(number)","expires_in":3600}"#
+                } else if request.contains(#""apple""#) {
+                    let details = #"[{"errorCode":"THIRD_PARTY_AUTH_ERROR"}]"#
+                    body = #"{"error":{"status":"UNAUTHENTICATED","details":\#(details)}}"#
+                    status = "401 Unauthorized"
                 } else if !request.contains("Bearer t2") {
                     (status, body) = ("401 Unauthorized", #"{"error":{"status":"UNAUTHENTICATED"}}"#)
                 }
@@ -147,6 +151,11 @@ private struct Pusher: FunctionBundle {
             for _ in 0..<2 {
                 let name = try await messaging.send(Message(topic: "a"))
                 #expect(name == "m")
+                // It isn't the token that is refused.
+                let error = await #expect(throws: MessagingError.self) {
+                    try await messaging.send(Message(topic: "apple"))
+                }
+                #expect(error?.code == .thirdPartyAuthError)
             }
         }
         #expect(tokens.withLock { $0 } == ["t1", "t2"])

@@ -265,7 +265,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         if case .receiving = state { state = .discarding }
         request.keepsAlive = false
         let function = head.flatMap { match($0) }?.function
-        if let function, !function.manifest.trigger.isForEvents {
+        // That a client is slow would count as a timeout of the function.
+        if let function, !function.manifest.trigger.isForEvents, status != .requestTimeout {
             function.countRefusal(failure, now: loop.eventLoop.now)
         }
         let refusal = EarlyRefusal(failure, status: status, to: head, trigger: function?.manifest.trigger)

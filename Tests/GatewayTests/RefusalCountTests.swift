@@ -1,6 +1,7 @@
 import DocumentModel
 import FunctionManifest
 import Gateway
+import NIOCore
 import Testing
 import Workers
 import WorkerTesting
@@ -55,6 +56,20 @@ import WorkerTesting
             #expect(client.answer?.status == 413)
             let counted = try statuses(ring, "f")
             #expect(counted == [.failed(.invalidArgument): 1])
+        }
+    }
+
+    /// The status DEADLINE_EXCEEDED is a failure of the function.
+    @Test func aClientThatIsTooSlowIsNoTimeoutOfTheFunction() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.connect()
+            client.send("POST \(GatewayRing.path("f")) HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhal")
+            ring.advance(.seconds(61))
+            ring.gateway.closeStaleConnections()
+            ring.run()
+            #expect(client.answer?.status == 408)
+            let counted = try statuses(ring, "f")
+            #expect(counted == [:])
         }
     }
 }

@@ -99,7 +99,7 @@ package actor DeploymentService: Service {
             ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
             do {
                 let plan = try await plan(for: record, with: rules)
-                asked[parts.releases.executable(of: bundle, record.id), default: 0] += 1
+                if !plan.isServedAlready { asked[parts.releases.executable(of: bundle, record.id), default: 0] += 1 }
                 return plan
             } catch {
                 removeFailed(bundle, record.id)

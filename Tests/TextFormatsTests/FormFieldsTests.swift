@@ -5,7 +5,8 @@ import TextFormats
     /// As the SDK of iOS sends what a provider tells it.
     @Test(arguments: [
         ("a=50%+x&b=1", ["a": "50% x", "b": "1"]), ("a=%FF&b=%C3%A4", ["a": "\u{FFFD}", "b": "ä"]),
-        ("%=1&b=%4", ["%": "1", "b": "%4"]), ("a=1&a=%%41", ["a": "%A"]), ("a=b=c&d&&=", ["a": "b=c", "d": "", "": ""]),
+        ("%=1&b=%4", ["%": "1", "b": "%4"]), ("a=1&a=%%41", ["a": "%A"]),
+        ("a=b=c&d&&=", ["a": "b=c", "d": "", "": ""]),
     ])
     func aFieldThatIsNotPercentEncodedTakesNoOtherAway(form: String, values: [String: String]) {
         #expect(FormFields.values(form.utf8) == values)

@@ -128,7 +128,8 @@ actor PortClient {
     func upgrade(_ query: String = "v=5&ns=n", headers: [String] = []) async throws -> String {
         try await send(
             "GET /.ws?\(query) HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                + headers.map { $0 + "\r\n" }.joined() + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
+                + headers.map { $0 + "\r\n" }.joined()
+                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
         return try await text(through: "\r\n\r\n")
     }
 

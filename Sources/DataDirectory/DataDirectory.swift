@@ -83,11 +83,14 @@ package final class DataDirectory: Sendable {
     static func ephemeral(in place: String?) throws(DataDirectoryError) -> DataDirectory {
         let base = place.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         var template = Array((base + "/functions-XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw .refused(by: errno, "a temporary data directory in \(base) can't be created")
+        // In one step: a signal that came between would leave it.
+        let path: String? = ephemeralPaths.withLock { paths in
+            guard mkdtemp(&template) != nil else { return nil }
+            let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            paths.insert(path)
+            return path
         }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        ephemeralPaths.withLock { _ = $0.insert(path) }
+        guard let path else { throw .refused(by: errno, "a temporary data directory in \(base) can't be created") }
         let directory = DataDirectory(path: path, isEphemeral: true, locks: try takeLocks(path))
         try DataVersion(directory: path).migrate(with: migrations)
         return directory

@@ -45,11 +45,10 @@ package struct FunctionsTopic: ControlTopic {
         routes.answer("functions/list") { _ in listing }
         routes.post("functions/call") { request, _ in
             let lines: AsyncStream<CommandCall.Line>
-            let call: NIOLoopBound<CommandCall>
             do {
                 let parameters = try ControlParameters(query: request.uri.query)
                 let data = try await request.body.collect(upTo: Self.maxData)
-                (lines, call) = try await begin(parameters, data)
+                lines = try await call(parameters, data)
             } catch {
                 let error =
                     error as? DocumentError ?? DocumentError(.invalidArgument, "the call can't be read: \(error)")
@@ -58,15 +57,10 @@ package struct FunctionsTopic: ControlTopic {
             }
             return Response(
                 status: .ok, headers: [.contentType: "application/x-ndjson"],
-                body: ResponseBody { [loop = parts.loops[0].eventLoop] writer in
-                    // A write would notice it, but a function may send nothing for long.
-                    try await request.body.consumeWithInboundCloseHandler { _ in
-                        for await line in lines {
-                            try await writer.write(ByteBuffer(bytes: try ControlResponse.line(line.content)))
-                            line.written()
-                        }
-                    } onInboundClosed: {
-                        loop.execute { call.value.clientLeft() }
+                body: ResponseBody { writer in
+                    for await line in lines {
+                        try await writer.write(ByteBuffer(bytes: try ControlResponse.line(line.content)))
+                        line.written()
                     }
                     try await writer.finish(nil)
                 })
@@ -92,9 +86,8 @@ package struct FunctionsTopic: ControlTopic {
     }
 
     /// Calls a callable function as a user, without a token: only the data directory's owner can.
-    private func begin(
-        _ parameters: ControlParameters, _ data: ByteBuffer
-    ) async throws -> (AsyncStream<CommandCall.Line>, NIOLoopBound<CommandCall>) {
+    private func call(_ parameters: ControlParameters, _ data: ByteBuffer) async throws -> AsyncStream<CommandCall.Line>
+    {
         let name = try parameters.required("name")
         let functions = parts.served.current.overview.map(\.function)
         guard let function = functions.first(where: { $0.manifest.name == name }) else {
@@ -118,7 +111,7 @@ package struct FunctionsTopic: ControlTopic {
         let loop = parts.loops[0]
         let (lines, continuation) = AsyncStream.makeStream(of: CommandCall.Line.self)
         let streams = parameters.has("stream")
-        let call = try await loop.eventLoop.submit { () -> NIOLoopBound<CommandCall> in
+        try await loop.eventLoop.submit {
             let call = CommandCall(continuation, loop.eventLoop)
             do throws(AdmissionRefusal) {
                 let invocation = try function.admit(user: user, for: call, on: loop) {
@@ -134,9 +127,8 @@ package struct FunctionsTopic: ControlTopic {
                 function.countRefusal(error.failure, now: loop.eventLoop.now)
                 call.invocationAnswered(.notStarted(error.failure))
             }
-            return NIOLoopBound(call, eventLoop: loop.eventLoop)
         }.get()
-        return (lines, call)
+        return lines
     }
 
     private func identity(_ uid: String, claims: String?) throws -> InvocationHead.VerifiedIdentity {
@@ -185,11 +177,6 @@ private final class CommandCall: InvocationClient {
         }
     }
 
-    func clientLeft() {
-        lines.finish()
-        invocation?.clientLeft()
-    }
-
     func invocationSent(_ head: HTTPAnswerHead) {}
 
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
@@ -210,6 +197,5 @@ private final class CommandCall: InvocationClient {
                         details: failure.details.map { String(buffer: $0) })))
         }
         lines.finish()
-        invocation = nil
     }
 }

@@ -183,8 +183,7 @@ struct FixtureFunctions: FunctionBundle {
             try await response.sendChunk(1)
             throw HttpsError(.dataLoss, "It broke.", details: ["after": 1])
         }
-        onCall("waits", .timeout(.seconds(540))) {
-            (request: CallableRequest<NoData>, response: StreamingResponse<String>) in
+        onCall("waits") { (request: CallableRequest<NoData>, response: StreamingResponse<String>) in
             try await response.sendChunk("waiting")
             do {
                 try await Task.sleep(for: .seconds(3600))

@@ -87,27 +87,6 @@ import Testing
         }
     }
 
-    /// The function sends nothing more, so that no write would notice it.
-    @Test func aCallEndsWithItsCommand() async throws {
-        try await RunningHost.serving { host in
-            let (process, pipe) = (Process(), Pipe())
-            process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-            process.arguments = ["call", "waits", "--stream", "--config", host.directory.configuration]
-            process.standardOutput = pipe
-            try process.start()
-            defer { if process.isRunning { process.terminate() } }
-            try #require(!pipe.fileHandleForReading.availableData.isEmpty)
-            process.terminate()
-            var lines = ""
-            try await Bound.wait("the call ends") {
-                lines = try await host.command(["logs", "waits"]).output
-                return lines.contains("waits: CANCELLED") || lines.contains("waits: DEADLINE_EXCEEDED")
-            }
-            // And not at its deadline, nine minutes later.
-            #expect(lines.contains("waits: CANCELLED"), "\(lines)")
-        }
-    }
-
     @Test func aFollowedLogEndsWithItsReader() async throws {
         try await RunningHost.serving { host in
             let (process, pipe) = (Process(), Pipe())

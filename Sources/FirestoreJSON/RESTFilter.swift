@@ -142,7 +142,7 @@ extension Query.Operator {
         self = named
     }
 
-    /// The names at their numbers.
+    /// The operators by their numbers.
     fileprivate static let restNames = [
         "OPERATOR_UNSPECIFIED", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN", "GREATER_THAN_OR_EQUAL", "EQUAL",
         "NOT_EQUAL", "ARRAY_CONTAINS", "IN", "ARRAY_CONTAINS_ANY", "NOT_IN",
@@ -166,6 +166,6 @@ extension Query.UnaryOperator {
         self = named
     }
 
-    /// The names at their numbers, of which one is no longer used.
+    /// The operators by their numbers. One number is unused.
     fileprivate static let restNames = ["OPERATOR_UNSPECIFIED", "", "IS_NAN", "IS_NULL", "IS_NOT_NAN", "IS_NOT_NULL"]
 }

@@ -272,7 +272,7 @@ extension IdentityToolkit {
                 let (stored, action) = try mailAction(code, in: transaction, now: transaction.seconds)
                 var user = try userOfCode(stored, action, in: transaction)
                 try use(stored, action, code, in: transaction)
-                // A link to sign in from before the new password is no longer good.
+                // The new password has made earlier sign-in links invalid.
                 try codes.queue.endPause(
                     of: MessageSubject(MailAction(.emailSignIn, email: action.email)), in: transaction)
                 if !user.isEmailVerified { try handOver(&user, in: transaction) }

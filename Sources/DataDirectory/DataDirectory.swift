@@ -102,7 +102,7 @@ package final class DataDirectory: Sendable {
     /// Deletes the ephemeral directories of this process, which is about to end without closing them.
     package static func deleteEphemeral() {
         for path in ephemeralPaths.withLock({ $0 }) {
-            // Under another name, so that a store that is still in use adds no files to it meanwhile.
+            // Under another name, so that a host that is still at work adds no files to it meanwhile.
             let ended = path + "-ended"
             try? FileManager.default.removeItem(atPath: rename(path, ended) == 0 ? ended : path)
         }
@@ -165,7 +165,7 @@ package final class DataDirectory: Sendable {
     }
 
     private static func makeDirectory(_ path: String) throws(DataDirectoryError) {
-        try FileBytes.makeDirectory(path)
+        try FileBytes.makeDirectories(path)
         guard let status = FileStatus(path) else {
             throw .refused(by: errno, "the data directory \(path) can't be opened")
         }

@@ -66,21 +66,27 @@ package enum FileBytes {
     }
 
     /// Creates a directory for its owner alone, and those above it that are missing. Those that exist stay as they are.
-    package static func makeDirectory(_ path: String) throws(DataDirectoryError) {
+    package static func makeDirectories(_ path: String) throws(DataDirectoryError) {
         var made = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             made += "/" + part
-            guard mkdir(made, 0o700) == 0 else {
-                let reason = errno
-                // A directory above may be read-only and exist all the same.
-                if reason == EEXIST || FileStatus(made) != nil { continue }
-                throw .refused(by: reason, "the directory \(path) can't be created")
-            }
-            let descriptor = open(made, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-            guard descriptor >= 0 else { throw .refused(by: errno, "\(made) can't be opened") }
-            defer { close(descriptor) }
-            try give(descriptor, made, toOwnerOf: made + "/..")
+            try makeDirectory(made)
         }
+    }
+
+    /// Creates a directory for its owner alone, in one that exists: an ephemeral data directory that was deleted
+    /// meanwhile isn't made again. One that exists stays as it is.
+    package static func makeDirectory(_ path: String) throws(DataDirectoryError) {
+        guard mkdir(path, 0o700) == 0 else {
+            let reason = errno
+            // A directory above may be read-only and exist all the same.
+            if reason == EEXIST || FileStatus(path) != nil { return }
+            throw .refused(by: reason, "the directory \(path) can't be created")
+        }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .refused(by: errno, "\(path) can't be opened") }
+        defer { close(descriptor) }
+        try give(descriptor, path, toOwnerOf: path + "/..")
     }
 
     /// Gives a file or directory that root has just made to the owner of the directory that it is in.

@@ -18,6 +18,7 @@ package struct LocalCopies: Sendable {
             try await ReleaseStore.runBlocking {
                 // An earlier run of the host may have left one.
                 try? FileManager.default.removeItem(atPath: place)
+                try FileBytes.makeDirectory(parent)
                 try FileBytes.makeDirectory(place)
                 let program = (source as NSString).resolvingSymlinksInPath
                 try FileBytes.copy(program, to: target)

@@ -233,6 +233,7 @@ package struct ReleaseStore: Sendable {
     /// Makes a directory for the files of a new release of a bundle.
     func makeDraft(of bundle: String) throws -> String {
         let parent = "\(directory)/\(bundle)"
+        try FileBytes.makeDirectory(directory)
         try FileBytes.makeDirectory(parent)
         let draft = "\(parent)/\(Self.draftPrefix)\(UUID().uuidString)"
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)

@@ -33,7 +33,7 @@ struct DataDirectoryTests {
         #expect(chown(temporary.path, 65_534, 65_534) == 0)
         let directory = try DataDirectory.open(temporary.file("data"))
         defer { directory.close() }
-        try FileBytes.makeDirectory(directory.file("releases/shop"))
+        try FileBytes.makeDirectories(directory.file("releases/shop"))
         // A draft that root left before.
         try Data("{".utf8).write(to: URL(fileURLWithPath: directory.file("releases/index.json.new")))
         try FileBytes.replace("index.json", in: directory.file("releases"), with: Array("{}".utf8))
@@ -267,5 +267,16 @@ struct DataDirectoryTests {
         let directory = try DataDirectory.ephemeral(in: "")
         defer { directory.close() }
         #expect(directory.path.hasPrefix("/tmp/functions-"))
+    }
+
+    @Test func nothingMakesADirectoryAgainInADeletedOne() throws {
+        let directory = try DataDirectory.ephemeral()
+        defer { directory.close() }
+        #expect(rename(directory.path, directory.path + "-ended") == 0)
+        defer { try? FileManager.default.removeItem(atPath: directory.path + "-ended") }
+        #expect {
+            try FileBytes.makeDirectory(directory.file("auth"))
+        } throws: { "\($0)".hasPrefix("the directory \(directory.file("auth")) can't be created") }
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
     }
 }

@@ -34,7 +34,7 @@ import Testing
     @Test func keysAreCreatedOnceForTheirOwnerOnly() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
-        let folder = directory.path + "/data/auth"
+        let folder = directory.path + "/auth"
         let first = try SigningKeys(in: folder)
         let second = try SigningKeys(in: folder)
         #expect(first.published.map(\.keyID) == second.published.map(\.keyID))

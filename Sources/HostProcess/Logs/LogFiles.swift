@@ -44,7 +44,7 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
     ///
     /// - Throws: if the directory can't be created, or no file in it: nothing would say so later.
     package func open(_ directory: String, limits: Limits) throws {
-        try Self.makeDirectory(directory, withParents: true)
+        try Self.makeDirectory(directory)
         guard access(directory, W_OK | X_OK) == 0 || errno != EACCES else {
             throw HostError(
                 "the log can't be written, because \(directory) belongs to another user; give it to the host's: "
@@ -56,9 +56,11 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
     /// Lines are lost from now on.
     package func close() { place.withLock { $0 = nil } }
 
-    private static func makeDirectory(_ directory: String, withParents: Bool) throws {
+    /// Creates the directory if it is missing, but none above it: the data directory may have been deleted.
+    private static func makeDirectory(_ directory: String) throws {
+        guard access(directory, F_OK) != 0 else { return }
         try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: withParents, attributes: [.posixPermissions: 0o700])
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         // Root may start the host of another user once, who goes on with the log.
         _ = functions_give_path_to_owner(directory, (directory as NSString).deletingLastPathComponent)
     }
@@ -80,7 +82,7 @@ package final class LogFiles: LogDestination, @unchecked Sendable {
         let isOld = segment.map { time.seconds(since: $0.began) >= max(60, limits.age.seconds / 8) } ?? true
         if isOld || (segment?.bytes ?? 0) >= max(limits.bytes / 16, 65_536) {
             segment = nil
-            if access(directory, F_OK) != 0 { try Self.makeDirectory(directory, withParents: false) }
+            try Self.makeDirectory(directory)
             // Higher than that of a deleted one, too, which a reader may have open.
             let number = max(lastNumber, LogSegment.all(in: directory).last?.number ?? 0) + 1
             let path = LogSegment(directory: directory, number: number).path

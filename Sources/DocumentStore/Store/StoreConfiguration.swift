@@ -48,7 +48,8 @@ package struct StoreConfiguration: Sendable {
     /// How long a document stays hot after a conflict: until then, functions' transactions wait for their turn before they
     /// read it, for `turnLimit` at most. Zero for no waiting.
     package var hotTime: Duration = .seconds(2)
-    /// How long, and how many, aborted transactions are remembered.
+    /// How long, and how many, aborted transactions are remembered for their retries. Rolling back succeeds for as many
+    /// that ended in any way.
     package var ticketLifetime: Duration = .seconds(60)
     package var maxTickets = 10_000
     /// The recent changes that are kept for validating transactions, and the memory that they take.

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// All open transactions, the tickets of aborted ones, and the changes for validating them. Guarded by the store's
-/// lock.
+/// All open transactions, those that ended lately, the tickets of aborted ones, and the changes for validating them.
+/// Guarded by the store's lock.
 struct TransactionTable: Sendable {
     /// How a transaction's read is to be done.
     enum ReadDecision: Hashable {
@@ -21,9 +21,9 @@ struct TransactionTable: Sendable {
     private var openOfClients = 0
     private var noted = NotedReads()
     private var tickets = RetryTickets()
-    /// Clients' transactions get no turn, but may still be rolled back after they were aborted. Kept separately, so
-    /// that clients' tickets don't evict those of functions.
-    private var clientTickets = RetryTickets()
+    private var ended = EndedTransactions()
+    /// Kept separately, so that clients' transactions don't evict those of functions and servers.
+    private var endedOfClients = EndedTransactions()
     private var hot: HotDocuments
     /// The bytes of changes since it was looked which of them are needed.
     private var addedBytes = 0
@@ -161,6 +161,24 @@ struct TransactionTable: Sendable {
         return transaction
     }
 
+    /// Ends a transaction for its client, which may still retry it.
+    ///
+    /// - Returns: nil if it had ended before, in whichever way; if it has a turn then, its retry keeps that.
+    /// - Throws: `invalidArgument` if the owner has never had a transaction of this id, or not lately.
+    mutating func rollBack(
+        _ id: TransactionID, owner: UInt64?, at now: Duration
+    ) throws(DocumentError) -> OpenTransaction? {
+        do throws(DocumentError) {
+            let transaction = try end(id, owner: owner, at: now)
+            issueTicket(for: transaction, at: now)
+            return transaction
+        } catch {
+            // Among these are transactions that have expired just now.
+            guard ended.contains(id, owner: owner) || endedOfClients.contains(id, owner: owner) else { throw error }
+            return nil
+        }
+    }
+
     /// Ends a transaction if it is open.
     mutating func drop(_ id: TransactionID, owner: UInt64?) {
         guard let transaction = open[id], transaction.owner == owner else { return }
@@ -244,11 +262,8 @@ struct TransactionTable: Sendable {
     }
 
     mutating func issueTicket(for transaction: OpenTransaction, at now: Duration) {
-        if transaction.isClient {
-            let ended = RetryTicket(
-                transaction: transaction.id, reads: ReadSet(), owner: transaction.owner, issued: now)
-            return clientTickets.issue(ended, limit: configuration.maxTickets)
-        }
+        // Clients' transactions are retried without a turn.
+        guard !transaction.isClient else { return }
         // A transaction with very many reads would make too many others wait: it is retried without a turn.
         guard transaction.reads.count <= configuration.maxTurnReads else { return }
         tickets.issue(
@@ -264,18 +279,13 @@ struct TransactionTable: Sendable {
         return now - ticket.issued <= configuration.ticketLifetime ? ticket : nil
     }
 
-    /// Whether a transaction was aborted and may be retried.
-    func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool {
-        tickets.contains(id, owner: owner) || clientTickets.contains(id, owner: owner)
-    }
-
     /// Ends all of an owner's transactions and forgets its tickets.
     mutating func release(owner: UInt64) -> [TransactionID] {
         let ended = Array(openByOwner[owner] ?? [])
         for id in ended {
             if let transaction = open[id] { remove(transaction) }
         }
-        return ended + tickets.release(owner: owner) + clientTickets.release(owner: owner)
+        return ended + tickets.release(owner: owner)
     }
 
     /// Removes expired transactions and tickets.
@@ -291,7 +301,6 @@ struct TransactionTable: Sendable {
             }
         }
         tickets.expire(issuedBefore: now - configuration.ticketLifetime)
-        clientTickets.expire(issuedBefore: now - configuration.ticketLifetime)
     }
 
     mutating func applied(_ entries: [RecentChanges.Entry]) {
@@ -359,8 +368,14 @@ struct TransactionTable: Sendable {
         forget(transaction)
     }
 
-    /// Removes the transaction from the table's lookups.
+    /// Removes the transaction from the table's lookups, and notes that it has ended.
     private mutating func forget(_ transaction: OpenTransaction) {
+        let limit = configuration.maxTickets
+        if transaction.isClient {
+            endedOfClients.note(transaction.id, owner: transaction.owner, limit: limit)
+        } else {
+            ended.note(transaction.id, owner: transaction.owner, limit: limit)
+        }
         expiry.remove(transaction.id, at: transaction.due)
         if transaction.isReadOnly { openReadOnly -= 1 }
         if transaction.isClient { openOfClients -= 1 }

@@ -168,12 +168,7 @@ final class TransactionTurns {
     func rollBack(_ id: TransactionID, _ context: OperationContext) throws(DocumentError) {
         let time = parts.elapsed()
         let transaction = try parts.transactions.withLock { table throws(DocumentError) in
-            // It was aborted before; if it has a turn, the retry keeps it.
-            if table.hasTicket(id, owner: context.owner) { return nil as OpenTransaction? }
-            let transaction = try table.end(id, owner: context.owner, at: time)
-            // A client that rolls back may still retry, and then names this transaction.
-            table.issueTicket(for: transaction, at: time)
-            return transaction
+            try table.rollBack(id, owner: context.owner, at: time)
         }
         if let transaction { turns.leave(transaction.id) }
     }

@@ -234,11 +234,27 @@ struct TransactionBoundTests {
         for _ in 0..<10 { last = try abort(client(7)) }
         // What was aborted may be rolled back, but gets no turn.
         let aborted = try #require(last)
-        #expect(table.hasTicket(aborted, owner: 7))
+        #expect(try table.rollBack(aborted, owner: 7, at: .zero) == nil)
         #expect(table.takeTicket(aborted, owner: 7, at: .zero) == nil)
+        #expect(try table.rollBack(function, owner: 1, at: .zero) == nil)
         #expect(table.takeTicket(function, owner: 1, at: .zero) != nil)
-        _ = table.release(owner: 7)
-        #expect(!table.hasTicket(aborted, owner: 7))
+    }
+
+    @Test func onlyTheLastEndedTransactionsAreRemembered() throws {
+        var configuration = configuration
+        configuration.maxTickets = 3
+        var table = TransactionTable(version: 0, configuration: configuration)
+        var ids: [TransactionID] = []
+        for _ in 0..<4 {
+            let id = try table.begin(isReadOnly: false, context: client(7), at: .zero)
+            _ = try table.end(id, owner: 7, at: .zero)
+            ids.append(id)
+        }
+        for id in ids.dropFirst() { #expect(try table.rollBack(id, owner: 7, at: .zero) == nil) }
+        for (id, owner) in [(ids[0], 7), (ids[3], 8)] as [(TransactionID, UInt64)] {
+            let error = #expect(throws: DocumentError.self) { try table.rollBack(id, owner: owner, at: .zero) }
+            #expect(error?.code == .invalidArgument)
+        }
     }
 
     /// A batch that fails after it pushed out older changes leaves nothing newer than what is durable.

@@ -83,9 +83,6 @@ extension ModelRun {
         guard let transaction = slots[slot] else { return }
         let answer = try await ask(.rollback(transaction.id))
         end(slot)
-        if isExpired(transaction) {
-            return try expect(answer.code == .invalidArgument, "an expired transaction answers \(answer)")
-        }
         try expect(answer == .rolledBack, "rolling back answers \(answer)")
     }
 

@@ -62,6 +62,34 @@ struct QueryTests {
         }
     }
 
+    /// As on the official emulator: a time that stands alone is compared with all of its nanoseconds.
+    @Test func timesWithinComparedValuesAreCutAsStoredOnesAre() async throws {
+        try await withStore { test in
+            let time = Value.timestamp(Timestamp(seconds: 1, nanoseconds: 1_999))
+            try await test.set("c/a", ["t": time, "l": .array([time]), "m": .map(["t": time])])
+            let filters: [(String, Query.Operator, Value, Bool)] = [
+                ("l", .equal, .array([time]), true), ("m", .equal, .map(["t": time]), true),
+                ("t", .in, .array([time]), true), ("l", .arrayContainsAny, .array([time]), true),
+                ("t", .equal, time, false), ("t", .lessThan, time, true), ("l", .arrayContains, time, false),
+                ("m.t", .equal, time, false),
+            ]
+            for (field, comparison, value, isFound) in filters {
+                var query = Query(collectionID: "c")
+                query.filter = .and([.field(try FieldPath(field), comparison, value)])
+                #expect(ids(try await test.query(query)) == (isFound ? ["a"] : []), "\(field) \(comparison)")
+            }
+            let cursors: [(String, Value, Bool)] = [
+                ("l", .array([time]), true), ("m", .map(["t": time]), true), ("t", time, false),
+            ]
+            for (field, value, isFound) in cursors {
+                var query = Query(collectionID: "c")
+                query.orderBy = [Query.Order(try FieldPath(field))]
+                query.start = Query.Cursor(values: [value], before: true)
+                #expect(ids(try await test.query(query)) == (isFound ? ["a"] : []), "start at \(field)")
+            }
+        }
+    }
+
     @Test func collectionGroupsReachAllDepths() async throws {
         try await withStore(.sqlite) { test in
             for path in ["sub/root", "a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "a/x/other/no"] {

@@ -17,7 +17,8 @@ struct NormalizedQuery: Sendable {
     private(set) var decodedFields: Set<String>?
 
     /// - Throws: `invalidArgument` with the rule that the query violates.
-    init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
+    init(_ asked: Query, required: [FieldPath] = []) throws(DocumentError) {
+        let query = asked.withStoredTimes
         guard !query.collectionID.isEmpty else {
             throw .invalidArgument(
                 query.allDescendants

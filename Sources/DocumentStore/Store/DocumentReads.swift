@@ -209,7 +209,7 @@ extension DocumentStore {
         _ context: OperationContext, _ view: DocumentView, _ version: Int64
     ) throws -> ReadState? {
         try state(consistency, reads(), context, view, version) { policy, view in
-            try policy.check(.list(query), in: parts.accessView(view))
+            try policy.check(.list(query.withStoredTimes), in: parts.accessView(view))
         }
     }
 }

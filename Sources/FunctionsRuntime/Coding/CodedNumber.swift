@@ -33,7 +33,8 @@ enum CodedNumber {
         switch self {
         case .integer(let value): Decimal(value)
         case .unsigned(let value): Decimal(value)
-        case .double(let value): Decimal(string: "\(value)")
+        // Of "-inf" and "-nan", Foundation reads the sign alone, as 0.
+        case .double(let value): value.isFinite ? Decimal(string: "\(value)") : nil
         }
     }
 }

@@ -191,6 +191,15 @@ import Testing
         #expect(try query.resolved().model.filter == filter)
     }
 
+    @Test func whatNoDecimalCanHoldIsRefused() {
+        for number in [Double.infinity, -.infinity, .nan, -.nan, .greatestFiniteMagnitude, .leastNonzeroMagnitude] {
+            let error = #expect(throws: DecodingError.self) {
+                try DocumentDecoder().decode([String: Decimal].self, from: ["price": .double(number)])
+            }
+            #expect(error?.explanation == "price: expected a number that a Decimal can hold, found a number")
+        }
+    }
+
     /// As the type encodes itself.
     @Test func decimalsOfEarlierVersionsAreRead() throws {
         let mantissa = Value.array([1999, 0, 0, 0, 0, 0, 0, 0].map { .integer($0) })

@@ -99,16 +99,19 @@ final class NodeEncoder: Encoder {
 
     /// The encoded node; nil if nothing was encoded.
     private func finish() throws -> EncodedNode? {
-        for (position, encoder) in deferred {
-            let node = try encoder.finish() ?? .map(KeyedList())
-            if case .array = state { elements[position] = node } else { fields[position: position] = node }
-        }
         switch state {
         case .nothing: return nil
         case .single(let node): return node
-        case .array: return .array(elements)
-        case .map: return .map(fields)
+        case .array:
+            for (position, encoder) in deferred { elements[position] = try encoder.finish() ?? .map(KeyedList()) }
+            return .array(elements)
+        case .map:
+            for (position, encoder) in deferred {
+                fields[position: position] = try encoder.finish() ?? .map(KeyedList())
+            }
+            return .map(fields)
         case .contradictory:
+            // What was deferred may belong to either container.
             throw invalid(self, "the value encodes itself in two ways at once", key: nil)
         }
     }

@@ -137,6 +137,48 @@ import Testing
                 == "result.n: a FieldValue can be encoded only in documents")
     }
 
+    /// Each of its containers has a child that is completed later.
+    private struct TwoContainers: Encodable {
+        var isKeyedFirst: Bool
+
+        func encode(to encoder: any Encoder) throws {
+            if isKeyedFirst { try encodeKeyed(to: encoder) }
+            var elements = encoder.unkeyedContainer()
+            for _ in 0..<3 {
+                var nested = elements.nestedUnkeyedContainer()
+                try nested.encode(1)
+            }
+            if !isKeyedFirst { try encodeKeyed(to: encoder) }
+        }
+
+        private func encodeKeyed(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            var nested = members.nestedUnkeyedContainer(forKey: .isKeyedFirst)
+            try nested.encode(1)
+        }
+
+        private enum CodingKeys: CodingKey { case isKeyedFirst }
+    }
+
+    private struct ArrayAndValue: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var elements = encoder.unkeyedContainer()
+            _ = elements.nestedUnkeyedContainer()
+            var single = encoder.singleValueContainer()
+            try single.encode(1)
+        }
+    }
+
+    @Test func aValueWithTwoContainersIsRefused() {
+        let values: [any Encodable] = [
+            TwoContainers(isKeyedFirst: true), TwoContainers(isKeyedFirst: false), ArrayAndValue(),
+        ]
+        for value in values {
+            let error = #expect(throws: EncodingError.self) { try encode(value) }
+            #expect(error?.explanation == "result: the value encodes itself in two ways at once")
+        }
+    }
+
     @Test func nothingIsNull() throws {
         #expect(try encode(String?.none) == "null")
         #expect(try encode([Int?.none, 1]) == "[null,1]")

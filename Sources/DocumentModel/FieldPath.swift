@@ -56,13 +56,20 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
 
     /// The dotted form, with backticks where needed.
     public var description: String {
-        segments.map { segment in
-            Self.isIdentifier(segment)
-                ? segment
-                : "`"
-                    + segment.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
-                    .split(separator: "`", omittingEmptySubsequences: false).joined(separator: "\\`") + "`"
-        }.joined(separator: ".")
+        segments.map { Self.isIdentifier($0) ? $0 : Self.quoted($0) }.joined(separator: ".")
+    }
+
+    /// By bytes, as it is parsed: a mark makes one character with a backslash before it, and another accent is equal to
+    /// a backtick as text.
+    private static func quoted(_ segment: String) -> String {
+        let (backtick, backslash) = (UInt8(ascii: "`"), UInt8(ascii: "\\"))
+        var bytes = [backtick]
+        for byte in segment.utf8 {
+            if byte == backtick || byte == backslash { bytes.append(backslash) }
+            bytes.append(byte)
+        }
+        bytes.append(backtick)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The order in which the fields of inequalities order a query that doesn't say otherwise: that of their names,

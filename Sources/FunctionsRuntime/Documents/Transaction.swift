@@ -155,15 +155,17 @@ public final class Transaction: Sendable {
     // MARK: What reads and writes rest on
 
     func read(_ paths: [DocumentPath]) async throws(DocumentError) -> [DocumentModel.Document?] {
-        func look() throws(DocumentError) -> (known: [DocumentModel.Document??], missing: [DocumentPath]) {
-            let known = try prepareRead { state in paths.map { state.documents[$0] } }
+        func look(
+            hasBegun: Bool = false
+        ) throws(DocumentError) -> (known: [DocumentModel.Document??], missing: [DocumentPath]) {
+            let known = try prepareRead(hasBegun: hasBegun) { state in paths.map { state.documents[$0] } }
             return (known, zip(paths, known).compactMap { $1 == nil ? $0 : nil })
         }
         var (known, missing) = try look()
         guard !missing.isEmpty else { return known.map { $0 ?? nil } }
         let id = try await begin(reading: .documents(missing))
         // Beginning may have read them.
-        (known, missing) = try look()
+        (known, missing) = try look(hasBegun: true)
         guard !missing.isEmpty else { return known.map { $0 ?? nil } }
         let unknown = missing
         var fetched = try await remembering { () async throws(DocumentError) in
@@ -176,7 +178,7 @@ public final class Transaction: Sendable {
         if let known = try prepareRead({ state in state.queries[query] }) { return known }
         let id = try await begin(reading: .query(query))
         // Beginning may have read it.
-        if let known = try prepareRead({ state in state.queries[query] }) { return known }
+        if let known = try prepareRead(hasBegun: true, { state in state.queries[query] }) { return known }
         return try await remembering { () async throws(DocumentError) in
             try await firestore.transport.query(query, transaction: id).documents
         }
@@ -291,11 +293,15 @@ public final class Transaction: Sendable {
         guard isOpen else { throw .transactionEnded }
     }
 
-    private func prepareRead<Known: Sendable>(_ look: (State) -> Known) throws(DocumentError) -> Known {
+    /// - Parameter hasBegun: whether the read was allowed before it waited for the transaction's begin: then a write
+    ///   that came meanwhile isn't before it.
+    private func prepareRead<Known: Sendable>(
+        hasBegun: Bool = false, _ look: (State) -> Known
+    ) throws(DocumentError) -> Known {
         let result: Result<Known, DocumentError> = state.withLock { state in
             switch state.phase {
-            case .reading: .success(look(state))
-            case .writing: .failure(.readAfterWrite)
+            case .writing where !hasBegun: .failure(.readAfterWrite)
+            case .reading, .writing: .success(look(state))
             case .ended: .failure(.transactionEnded)
             }
         }

@@ -135,6 +135,50 @@ import WorkerProtocol
         }
     }
 
+    /// Answers the first read once it is released.
+    private final class HeldTransport: DocumentTransport {
+        let database = DatabaseID(project: "demo-test")
+        let beginsWithReads = true
+        let asked = AsyncStream.makeStream(of: Void.self)
+        let released = AsyncStream.makeStream(of: Void.self)
+
+        func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
+            switch request {
+            case .beginReading:
+                asked.continuation.finish()
+                for await _ in released.stream {}
+                return .began(1)
+            case .get(let paths, _): return .documents(paths.map { _ in nil })
+            case .query: return .results([], readTime: DocumentResponse.time)
+            default: return .committed(0)
+            }
+        }
+    }
+
+    private static func read(
+        _ isQuery: Bool, _ items: CollectionReference, in transaction: Transaction
+    ) async throws {
+        if isQuery {
+            _ = try await transaction.getDocuments(items)
+        } else {
+            _ = try await transaction.getDocument(items.document("a"))
+        }
+    }
+
+    /// A read that another task began before the write.
+    @Test(arguments: [true, false])
+    func aWriteWhileTheFirstReadBeginsDoesNotRefuseIt(isQuery: Bool) async throws {
+        let transport = HeldTransport()
+        try await Firestore(transport: transport).runTransaction { transaction in
+            let items = transaction.firestore.collection("c")
+            async let read: Void = Self.read(isQuery, items, in: transaction)
+            for await _ in transport.asked.stream {}
+            try transaction.deleteDocument(items.document("b"))
+            transport.released.continuation.finish()
+            try await read
+        }
+    }
+
     @Test func readsAtOnceBeginOneTransaction() async throws {
         let transport = SlowTransport()
         try await Firestore(transport: transport).runTransaction { transaction in

@@ -5,6 +5,7 @@ import DocumentStore
 public import FunctionsRuntime
 public import StrictJSON
 import FunctionManifest
+import RealtimeModel
 import WorkerProtocol
 
 extension FunctionsTester {
@@ -35,7 +36,8 @@ extension FunctionsTester {
     }
 
     /// Runs a trigger of the Realtime Database for a change, as if the change had just been committed. The database itself
-    /// doesn't change.
+    /// doesn't change. The handler sees the values as the database would have stored them: nulls and what is empty
+    /// don't exist, and server values are computed.
     ///
     /// - Parameters:
     ///   - name: The function's.
@@ -44,7 +46,7 @@ extension FunctionsTester {
     ///   - before: The value before the change, which may have priorities as an export has; nil if there was none.
     ///   - after: The value after the change; nil if there is none any more.
     ///   - auth: Who made the change.
-    /// - Throws: What the handler throws.
+    /// - Throws: What the handler throws; ``TestError`` for a path or value that the database would refuse.
     public func fire(
         _ name: String, reference: String, instance: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil,
         auth: EventAuth = EventAuth(.unknown)
@@ -52,12 +54,31 @@ extension FunctionsTester {
         guard case .reference? = functions[name]?.trigger else {
             throw TestError("there is no trigger of the Realtime Database \"\(name)\"")
         }
-        let after = try after?.serialized()
+        let time = now
+        let (before, after) = (try before?.serialized(), try after?.serialized())
+        let path: RealtimePath
+        let old, new: RealtimeNode?
+        do throws(RealtimeError) {
+            path = try RealtimePath(reference)
+            old = try Self.node(before, at: path, existing: nil, time)
+            new = try Self.node(after, at: path, existing: old, time)
+        } catch {
+            throw TestError("the database would refuse this change: \(error)")
+        }
         let change = ReferenceChange(
-            instance: instance ?? "\(firestore.transport.database.project)-default-rtdb",
-            path: reference.split(separator: "/").joined(separator: "/"), before: try before?.serialized(),
-            settings: [ReferenceChange.Setting("", after)], existsAfter: after != nil)
-        try await runOnce(.reference(change), at: now, by: auth, to: name)
+            instance: instance ?? "\(firestore.transport.database.project)-default-rtdb", path: path.string,
+            before: old?.json(as: .export), settings: [ReferenceChange.Setting("", new?.json(as: .export))],
+            existsAfter: new != nil)
+        try await runOnce(.reference(change), at: time, by: auth, to: name)
+    }
+
+    /// What the database would store.
+    private static func node(
+        _ json: [UInt8]?, at path: RealtimePath, existing: RealtimeNode?, _ time: Timestamp
+    ) throws(RealtimeError) -> RealtimeNode? {
+        guard let json else { return nil }
+        return try RealtimeWriteValue(parsing: json, at: RealtimeTarget(path))
+            .resolved(now: time.microseconds / 1000, existing: existing)
     }
 
     /// Runs a function of `onUserCreated` or `onUserDeleted` for a user, as if the user had just been created or deleted.

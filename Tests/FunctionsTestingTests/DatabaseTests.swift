@@ -67,6 +67,21 @@ private struct Attributes: FunctionBundle {
     }
 }
 
+/// Keeps what it sees, as an object with the trigger's name.
+private struct Seen: FunctionBundle {
+    var functions: [Function] {
+        onValueCreated("created", reference: "rooms/{room}") { (event: DatabaseEvent<DataSnapshot>) in
+            try await event.database.reference(withPath: "seen/created").setValue(event.data.value)
+        }
+        onValueUpdated("updated", reference: "rooms/{room}") { (event: DatabaseEvent<Change<DataSnapshot>>) in
+            try await event.database.reference(withPath: "seen/updated").setValue(event.data.after.value)
+        }
+        onValueDeleted("deleted", reference: "rooms/{room}") { (event: DatabaseEvent<DataSnapshot>) in
+            try await event.database.reference(withPath: "seen/deleted").setValue(event.data.value)
+        }
+    }
+}
+
 /// The Realtime Database as functions use it.
 struct DatabaseTests {
     @Test(.endsHangs) func aMessageIsModeratedInOneCommitWithADocument() async throws {
@@ -125,6 +140,29 @@ struct DatabaseTests {
             try await tester.fire("count", reference: "other/x", after: 1)
         }
         await #expect(throws: TestError.self) { try await tester.fire("like", reference: "likes/x", after: 1) }
+    }
+
+    @Test(.endsHangs) func aFiredEventHasValuesAsTheyAreStored() async throws {
+        // Each reading of the clock takes a microsecond of it.
+        let tester = try FunctionsTester(Seen(), startingAt: Timestamp(seconds: 1_767_323_045, nanoseconds: 0))
+        let seen = tester.database.reference(withPath: "seen")
+        let nothing: JSONValue = ["x": nil, "y": [:], "z": [nil]]
+        try await tester.fire("created", reference: "/rooms//a/", before: nothing, after: ["x": 1, "y": [:]])
+        #expect(try await seen.child("created").getData().value == ["x": 1])
+        try await tester.fire("deleted", reference: "rooms/a", before: true, after: nothing)
+        #expect(try await seen.child("deleted").getData().value == true)
+        try await tester.fire("deleted", reference: "rooms/a", before: false, after: .null)
+        #expect(try await seen.child("deleted").getData().value == false)
+        try await tester.fire(
+            "updated", reference: "rooms/a", before: ["n": 3],
+            after: ["n": [".sv": ["increment": 2]], "t": [".sv": "timestamp"]])
+        #expect(
+            try await seen.child("updated").getData().value
+                == ["n": 5, "t": .integer(tester.now.microseconds / 1_000)])
+        await #expect(throws: TestError.self) {
+            try await tester.fire("created", reference: "rooms/a", after: ["a.b": 1])
+        }
+        await #expect(throws: TestError.self) { try await tester.fire("created", reference: "rooms/a$", after: 1) }
     }
 
     @Test(.endsHangs) func anEventHasTheAttributesOfACloudEvent() async throws {

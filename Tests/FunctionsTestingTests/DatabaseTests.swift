@@ -240,6 +240,36 @@ struct DatabaseTests {
             try await room.getData().value == ["text": "Hello", "count": 2, "sum": 7, "last": ["text": "Hello"]])
     }
 
+    @Test(.endsHangs) func aServerTimestampIsTheDatabasesTime() async throws {
+        struct Note: Codable, Equatable {
+            @ServerTimestamp var at: Date?
+            @ServerTimestamp var seen: Timestamp?
+        }
+        // Each reading of the clock takes a microsecond of it.
+        let start = Timestamp(seconds: 1_767_323_045, nanoseconds: 0)
+        let tester = try FunctionsTester(Chat(), startingAt: start)
+        let room = tester.database.reference(withPath: "room")
+        let (now, missing, count) = (JSONValue.integer(1_767_323_045_000), Note(at: nil, seen: nil), 1)
+        let known = Note(
+            at: Date(timeIntervalSince1970: 1.5), seen: Timestamp(seconds: 2, nanoseconds: 3_000_000))
+        try await room.setValue(from: missing)
+        #expect(try await room.getData().value == ["at": now, "seen": now])
+        #expect(try await room.data() == Note(at: start.dateValue(), seen: start))
+        try await room.setValue(from: known)
+        #expect(try await room.getData().value == ["at": 1500, "seen": 2003])
+        #expect(try await room.data() == known)
+        // Among values of different types, and in a transaction.
+        try await room.setValue(["count": count, "last": missing])
+        #expect(try await room.child("last/at").getData().value == now)
+        try await tester.firestore.runTransaction { transaction in
+            try transaction.database.setValue(from: missing, at: room)
+        }
+        #expect(try await room.getData().value == ["at": now, "seen": now])
+        // As earlier versions have stored it.
+        try await room.setValue(["at": "1970-01-01T00:00:01.500Z", "seen": "1970-01-01T00:00:02.003Z"])
+        #expect(try await room.data() == known)
+    }
+
     /// The database keeps nothing of them.
     @Test(.endsHangs) func emptyCollectionsComeBack() async throws {
         struct Part: Codable, Equatable {

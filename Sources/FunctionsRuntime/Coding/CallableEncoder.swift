@@ -7,35 +7,36 @@ import StrictJSON
 package struct CallableEncoder: Sendable {
     private let root: String
     private let wrapping: IntegerWrapping
-    private let refusesInexact: Bool
+    private let isRealtime: Bool
 
     /// - Parameters:
     ///   - root: The name of the whole value in errors, as in `result.items[3]`.
     ///   - wrapsIntegers: Whether integers beyond ±(2^53 − 1) are wrapped, as callables' clients in JavaScript expect them.
     ///     What ends a line for one of their clients is escaped, too.
-    ///   - refusesInexact: Whether integers that the Realtime Database would round are refused.
-    package init(root: String = "result", wrapsIntegers: Bool = true, refusesInexact: Bool = false) {
-        self.init(root: root, wrapping: wrapsIntegers ? .all : .none, refusesInexact: refusesInexact)
+    ///   - isRealtime: Whether the value is for the Realtime Database: integers that it would round are refused, and a
+    ///     missing ``ServerTimestamp`` is the database's time.
+    package init(root: String = "result", wrapsIntegers: Bool = true, isRealtime: Bool = false) {
+        self.init(root: root, wrapping: wrapsIntegers ? .all : .none, isRealtime: isRealtime)
     }
 
-    private init(root: String, wrapping: IntegerWrapping, refusesInexact: Bool) {
+    private init(root: String, wrapping: IntegerWrapping, isRealtime: Bool) {
         self.root = root
         self.wrapping = wrapping
-        self.refusesInexact = refusesInexact
+        self.isRealtime = isRealtime
     }
 
     /// Encodes an error's details. Android's SDK reports INTERNAL instead of an error whose details have a wrapped integer
     /// beyond Int64's bounds, and reads it as a number.
-    package static let details = CallableEncoder(root: "details", wrapping: .signed, refusesInexact: false)
+    package static let details = CallableEncoder(root: "details", wrapping: .signed, isRealtime: false)
 
     /// The value as JSON text.
     ///
     /// - Throws: `EncodingError`, with the path of a value that JSON can't represent.
     package func encode(_ value: some Encodable) throws -> [UInt8] {
-        let node = try NodeEncoder(.json, root: root).encodeRoot(value)
+        let node = try NodeEncoder(isRealtime ? .realtime : .json, root: root).encodeRoot(value)
         var writer = JSONWriter(capacity: 256)
         do throws(JSONError) {
-            if refusesInexact { try node.requireExactIntegers() }
+            if isRealtime { try node.requireExactIntegers() }
             try writer.node(node, wrapping)
         } catch {
             let path = [PathKey.name(root)] + error.path

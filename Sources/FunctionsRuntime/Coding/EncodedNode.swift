@@ -19,14 +19,18 @@ enum EncodedNode {
 /// The format that an encoder's tree is converted to.
 enum EncodedForm {
     case json
+    /// JSON for the Realtime Database.
+    case realtime
     case document
+
+    var isJSON: Bool { self != .document }
 
     /// The node of a type that the format represents natively, such as a date.
     func native<T>(_ value: T) -> NativeEncoding {
         if T.self == String.self, let text = value as? String { return .node(.json(.string(text))) }
         if T.self == Int.self, let number = value as? Int { return .node(.json(.integer(Int64(number)))) }
         switch self {
-        case .json: return JSONValue.native(value)
+        case .json, .realtime: return JSONValue.native(value)
         case .document: return FieldValue.native(value)
         }
     }

@@ -29,7 +29,7 @@ struct KeyedPartsContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         if let node = try encoder.part(value, key: key) {
             encoder.set(key.stringValue, node)
-        } else if encoder.form == .json {
+        } else if encoder.form.isJSON {
             encoder.set(key.stringValue, .map(KeyedList()))
         }
     }

@@ -86,7 +86,7 @@ final class NodeEncoder: Encoder {
 
     func integer(_ value: some FixedWidthInteger, key: (any CodingKey)?) throws -> EncodedNode {
         if let value = Int64(exactly: value) { return .json(.integer(value)) }
-        guard let value = UInt64(exactly: value), form == .json else {
+        guard let value = UInt64(exactly: value), form.isJSON else {
             throw invalid(value, "the number doesn't fit 64 bits with a sign", key: key)
         }
         return .json(.unsigned(value))
@@ -94,7 +94,7 @@ final class NodeEncoder: Encoder {
 
     /// In JSON, the double with the float's digits: 0.1 instead of 0.10000000149.
     func float(_ value: Float) -> EncodedNode {
-        .json(.double(form == .json ? Double(value.description) ?? Double(value) : Double(value)))
+        .json(.double(form.isJSON ? Double(value.description) ?? Double(value) : Double(value)))
     }
 
     /// The encoded node; nil if nothing was encoded.

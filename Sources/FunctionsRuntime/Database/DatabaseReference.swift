@@ -128,7 +128,7 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
 
     /// Values of different types as JSON.
     static func object(_ members: KeyValuePairs<String, Any?>) throws(DocumentError) -> JSONValue {
-        try encoded { try MixedJSON.object(members) }
+        try encoded { try MixedJSON.object(members, isRealtime: true) }
     }
 
     private static func encoded<Result>(_ encode: () throws -> Result) throws(DocumentError) -> Result {
@@ -161,7 +161,7 @@ public struct DatabaseReference: Sendable, DatabaseQueryable {
     }
 
     static func json(of value: some Encodable) throws -> [UInt8] {
-        try CallableEncoder(root: "value", wrapsIntegers: false, refusesInexact: true).encode(value)
+        try CallableEncoder(root: "value", wrapsIntegers: false, isRealtime: true).encode(value)
     }
 }
 

@@ -292,6 +292,33 @@ struct DatabaseTests {
         #expect(error?.explanation == "room.parts[0].title: missing")
     }
 
+    /// As Swift encodes it, it is an empty object.
+    @Test(.endsHangs) func anEnumsCaseWithoutValuesIsRefused() async throws {
+        enum State: Codable, Equatable { case idle, away(since: Int?), busy(since: Int) }
+        struct Player: Codable, Equatable {
+            var state: State
+            var tags: [String: Bool] = [:]
+        }
+        let room = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        let player = Player(state: .busy(since: 1))
+        try await room.setValue(from: player)
+        #expect(try await room.data() == player)
+        for (state, name) in [(State.idle, "idle"), (.away(since: nil), "away")] {
+            let one = await #expect(throws: EncodingError.self) {
+                try await room.setValue(from: Player(state: state))
+            }
+            #expect(one?.explanation.hasPrefix("value.state.\(name): an enum's case without values") == true)
+            let list = await #expect(throws: EncodingError.self) { try await room.setValue(from: [state]) }
+            #expect(list?.explanation.hasPrefix("value[0].\(name): an enum's case without values") == true)
+        }
+        let (count, idle) = (1, State.idle)
+        let mixed = await #expect(throws: DocumentError.self) {
+            try await room.setValue(["count": count, "state": idle])
+        }
+        #expect(mixed?.code == .invalidArgument)
+        #expect(try await room.data() == player)
+    }
+
     @Test(.endsHangs) func keysAreDistinguishedByTheirBytes() async throws {
         let tester = try FunctionsTester(Chat())
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")

@@ -14,6 +14,16 @@ enum EncodedNode {
     indirect case field(FieldValue)
 
     static let null = EncodedNode.json(.null)
+
+    /// Whether the Realtime Database keeps nothing of it.
+    var isNothing: Bool {
+        switch self {
+        case .json(let value): value == .null
+        case .array(let elements): elements.allSatisfy(\.isNothing)
+        case .map(let fields): fields.entries.allSatisfy { $0.value.isNothing }
+        case .field: false
+        }
+    }
 }
 
 /// The format that an encoder's tree is converted to.

@@ -107,7 +107,11 @@ final class NodeEncoder: Encoder {
             return .array(elements)
         case .map:
             for (position, encoder) in deferred {
-                fields[position: position] = try encoder.finish() ?? .map(KeyedList())
+                let node = try encoder.finish() ?? .map(KeyedList())
+                if form == .realtime, fields.count == 1, node.isNothing {
+                    throw invalid(self, Self.lostCase, key: encoder.key)
+                }
+                fields[position: position] = node
             }
             return .map(fields)
         case .contradictory:
@@ -115,6 +119,10 @@ final class NodeEncoder: Encoder {
             throw invalid(self, "the value encodes itself in two ways at once", key: nil)
         }
     }
+
+    private static let lostCase =
+        "an enum's case without values is an empty object, of which the Realtime Database keeps nothing; give the enum "
+        + "raw values"
 
     /// The error contains the value's type, not the value: errors are logged, and describing a non-finite `Date` traps.
     private func invalid<T>(_ value: T, _ reason: String, key: (any CodingKey)?) -> EncodingError {

@@ -81,12 +81,17 @@ public final class Transaction: Sendable {
 
     /// Begins the transaction, if it hasn't begun.
     ///
-    /// - Parameter read: what is read with that; nil to begin it alone.
-    func begin(reading read: FirstRead? = nil) async throws(DocumentError) -> TransactionID {
+    /// - Parameters:
+    ///   - read: what is read with that; nil to begin it alone.
+    ///   - isCommitting: whether it begins for its commit, after it was closed.
+    func begin(
+        reading read: FirstRead? = nil, isCommitting: Bool = false
+    ) async throws(DocumentError) -> TransactionID {
         while true {
             if let id = await waitForBegin() { return id }
-            let isMine = state.withLock { state in
+            let isMine = try state.withLock { state throws(DocumentError) -> Bool in
                 guard case .notBegun = state.beginning else { return false }
+                if case .ended = state.phase, !isCommitting { throw .transactionEnded }
                 state.beginning = .beginning([])
                 return true
             }
@@ -110,7 +115,7 @@ public final class Transaction: Sendable {
     /// Waits until the transaction has begun, if it begins.
     ///
     /// - Returns: nil if it hasn't begun.
-    func waitForBegin() async -> TransactionID? {
+    private func waitForBegin() async -> TransactionID? {
         if let id { return id }
         await withCheckedContinuation { continuation in
             let goesOn = state.withLock { state in
@@ -142,13 +147,19 @@ public final class Transaction: Sendable {
         var lost: DocumentError?
     }
 
-    /// Closes the transaction and returns its buffered writes.
-    func end() -> End {
-        state.withLock { state in
-            defer { state.phase = .ended }
-            var end = End(effects: state.effects, changes: state.changes, lost: state.lost)
-            if case .writing(let writes) = state.phase { end.writes = writes }
-            return end
+    /// Closes the transaction and returns its buffered writes. No read begins it any more: a read may be under way that
+    /// the body didn't wait for, and if its begin fails, the next one that waits begins.
+    func end() async -> End {
+        while true {
+            _ = await waitForBegin()
+            let end = state.withLock { state -> End? in
+                if case .beginning = state.beginning { return nil }
+                defer { state.phase = .ended }
+                var end = End(effects: state.effects, changes: state.changes, lost: state.lost)
+                if case .writing(let writes) = state.phase { end.writes = writes }
+                return end
+            }
+            if let end { return end }
         }
     }
 

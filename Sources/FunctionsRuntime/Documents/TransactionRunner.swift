@@ -76,17 +76,14 @@ package struct TransactionRunner: Sendable {
             answer = try completing(result)
             try Task.checkCancellation()
         } catch {
-            // A read may be under way that the body didn't wait for.
-            _ = await transaction.waitForBegin()
             // The body may have caught or replaced the abort of one of its reads; the transaction recorded it.
-            if let lost = transaction.end().lost { return .aborted(transaction.id, lost) }
+            if let lost = await transaction.end().lost { return .aborted(transaction.id, lost) }
             // The body may have failed because of what an earlier attempt has already done.
             if let id = transaction.id, let answer = await rollBack(id) { return .ended(.completed(answer)) }
             throw error
         }
 
-        _ = await transaction.waitForBegin()
-        let end = transaction.end()
+        let end = await transaction.end()
         if let lost = end.lost { return .aborted(transaction.id, lost) }
         return try await commit(end, of: transaction, result: result, answer: answer)
     }
@@ -127,8 +124,8 @@ package struct TransactionRunner: Sendable {
                 end.changes.isEmpty
                 ? .commit(end.writes, transaction: transaction.id, completing: answer, effects: end.effects)
                 : .commitAll(
-                    end.changes, end.writes, transaction: try await transaction.begin(), completing: answer,
-                    effects: end.effects)
+                    end.changes, end.writes, transaction: try await transaction.begin(isCommitting: true),
+                    completing: answer, effects: end.effects)
             let response = try await firestore.transport.send(request)
             switch response {
             case .committed(let committed): return .ended(.committed(result, committed))

@@ -179,6 +179,62 @@ import WorkerProtocol
         }
     }
 
+    /// Fails the first begin once it is released, and takes its time for the others.
+    private final class FailingTransport: DocumentTransport {
+        let database = DatabaseID(project: "demo-test")
+        let beginsWithReads = true
+        let asked = AsyncStream.makeStream(of: Void.self)
+        let released = AsyncStream.makeStream(of: Void.self)
+        private let seen = Mutex<[DocumentRequest]>([])
+
+        var requests: [DocumentRequest] { seen.withLock { $0 } }
+
+        func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
+            let isFirst = seen.withLock { seen in
+                seen.append(request)
+                return seen.count == 1
+            }
+            switch request {
+            case .beginReading where isFirst:
+                asked.continuation.finish()
+                for await _ in released.stream {}
+                throw DocumentError(.unavailable, "the store can't be reached")
+            case .beginReading:
+                for _ in 0..<1000 { await Task.yield() }
+                return .began(1)
+            case .get(let paths, _): return .documents(paths.map { _ in nil })
+            case .rollback: return .rolledBack
+            default: return .committed(0)
+            }
+        }
+    }
+
+    /// The body doesn't wait for its reads, of which the first one can't begin.
+    @Test func whatAReadBeginsAfterAnotherCouldNotIsRolledBack() async throws {
+        let transport = FailingTransport()
+        let reads = Mutex<[Task<Void, Never>]>([])
+        await #expect(throws: Stopped.self) {
+            try await Firestore(transport: transport).runTransaction { transaction in
+                let items = transaction.firestore.collection("c")
+                let first = Task<Void, Never> { _ = try? await transaction.getDocument(items.document("a")) }
+                for await _ in transport.asked.stream {}
+                let second = Task<Void, Never> { _ = try? await transaction.getDocument(items.document("b")) }
+                reads.withLock { $0 = [first, second] }
+                // Usually the second read waits by then, and the transaction is being closed before the release.
+                for _ in 0..<1000 { await Task.yield() }
+                Task {
+                    for _ in 0..<1000 { await Task.yield() }
+                    transport.released.continuation.finish()
+                }
+                throw Stopped()
+            }
+        }
+        for read in reads.withLock({ $0 }) { await read.value }
+        let begins = transport.requests.filter { if case .beginReading = $0 { true } else { false } }
+        let rollbacks = transport.requests.filter { $0 == .rollback(Self.first) }
+        #expect(begins.count - 1 == rollbacks.count)
+    }
+
     @Test func readsAtOnceBeginOneTransaction() async throws {
         let transport = SlowTransport()
         try await Firestore(transport: transport).runTransaction { transaction in

@@ -83,7 +83,7 @@ struct OutboxAudit {
                     holding: [id])
             ]
         }
-        guard try readableEvent(id.event) != nil else {
+        guard let event = try readableEvent(id.event)?.event else {
             var repairs: [OutboxFinding.Repair] = [.delete(.deliveries, key)]
             if let due = delivery.due { repairs.append(.delete(.deliveries, OutboxKey.due(due, id))) }
             return [OutboxFinding(problem: "\(name) has no event that can be read", repairs: repairs, holding: [id])]
@@ -99,7 +99,7 @@ struct OutboxAudit {
         }
         if delivery.state == .waiting, delivery.orderingQueue == nil {
             var due = delivery
-            due.state = .pending(due: now)
+            due.state = .pending(due: firstDue(of: event))
             findings.append(OutboxFinding(problem: "\(name) waits for nothing", repairs: Self.stored(due)))
         }
         if let taskName = delivery.taskName {
@@ -122,7 +122,7 @@ struct OutboxAudit {
         guard let stored = try readableEvent(id.event), stored.functions.contains(id.function) else {
             return [.delete(.deliveries, key)]
         }
-        var delivery = Delivery(id: id, state: isDead ? .dead(now) : .pending(due: now))
+        var delivery = Delivery(id: id, state: isDead ? .dead(now) : .pending(due: firstDue(of: stored.event)))
         delivery.isShared = stored.functions.count > 1
         delivery.lastError = "its earlier attempts are unknown: its record was damaged"
         if case .task(let task) = stored.event.content { delivery.taskName = task.name }
@@ -131,6 +131,12 @@ struct OutboxAudit {
             if let queue = delivery.orderingQueue, try !isNext(id, in: queue) { delivery.state = .waiting }
         }
         return Self.stored(delivery)
+    }
+
+    /// When the first attempt at an event is due: a task has its own time.
+    private func firstDue(of event: Event) -> Timestamp {
+        guard case .task(let task) = event.content, let time = task.scheduleTime else { return now }
+        return max(time, now)
     }
 
     /// The order key of the place that a delivery has in an ordering queue; nil if it has none.

@@ -120,6 +120,28 @@ struct OutboxAuditTests {
         }
     }
 
+    @Test(arguments: EngineKind.allCases, [false, true])
+    func aTaskThatIsMadeFromItsEventKeepsItsTime(kind: EngineKind, isMissing: Bool) async throws {
+        try await withStore(await filled(kind)) { test in
+            let time = test.clock.timestamp().adding(seconds: 3600)
+            try await test.commit(effects: [
+                .enqueue(TaskDraft(queue: "q", name: "late", body: [], scheduleTime: time))
+            ])
+            let task = try #require(try await test.store.outbox.delivery(ofTask: "late", in: "q")?.delivery)
+            try #require(task.due == time)
+            try test.store.engine.write { writer in
+                let row = OutboxKey.pending(task.id)
+                if isMissing { try writer.delete(.deliveries, row) } else { try writer.put(.deliveries, row, [9, 9]) }
+            }
+            #expect(try await test.store.outbox.repair() > 0)
+            #expect(try test.problems().isEmpty)
+            let made = try #require(try await test.store.outbox.delivery(ofTask: "late", in: "q")?.delivery)
+            #expect(made.lastError != nil)
+            #expect(made.due == time)
+            #expect(try await test.due("q").map(\.delivery.taskName) == ["held"])
+        }
+    }
+
     /// Its place in the ordering queue says what it waits for.
     @Test(arguments: EngineKind.allCases, [[1], [0, 2], [3]])
     func aDeliveryThatCantBeReadKeepsItsTurn(kind: EngineKind, damaged: [Int]) async throws {

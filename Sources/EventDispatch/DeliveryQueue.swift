@@ -127,6 +127,9 @@ final class DeliveryQueue: Sendable {
 
     var counters: DeliveryCounters { state.withLock { $0.counters } }
 
+    /// The longest delay before a retry, in seconds.
+    var longestPause: Double { state.withLock { $0.policy.longestPause } }
+
     /// The time since which the function's handlers can't be started; nil if they can, or if none was attempted.
     var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
 

@@ -32,7 +32,37 @@ extension EventService {
             state.sweptAt = now
             return true
         }
-        if isDue { await sweep() }
+        guard isDue else { return }
+        await makeLateDeliveriesDue()
+        await sweep()
+    }
+
+    // MARK: A clock that was set back
+
+    /// Deliveries that were written while the clock was ahead would wait until it shows that time again. Those of each
+    /// function are looked at once, and again after the clock was set back.
+    private func makeLateDeliveriesDue() async {
+        let now = parts.now()
+        let queues = queues
+        let unchecked = state.withLock { state in
+            if let last = state.checkedAt, now < last { state.checked = [] }
+            state.checkedAt = now
+            state.checked.formIntersection(queues.keys)
+            return queues.filter { !state.checked.contains($0.key) }
+        }
+        for (name, queue) in unchecked {
+            do throws(DocumentError) {
+                let latest = now.after(seconds: queue.longestPause)
+                let count = try await store.outbox.makeDue(name, notAfter: latest)
+                _ = state.withLock { $0.checked.insert(name) }
+                guard count > 0 else { continue }
+                parts.logger.warning(
+                    "deliveries were due too late, because the clock was set back; their times are corrected",
+                    metadata: ["function": "\(name)", "deliveries": "\(count)"])
+            } catch {
+                logUnreadable(error, of: name)
+            }
+        }
     }
 
     // MARK: Deliveries that can't be worked on

@@ -55,6 +55,9 @@ package final class EventService: Service {
         /// When it was last logged that deliveries wait for a function that can't take them.
         var lastReports: [String: Timestamp] = [:]
         var sweptAt: Timestamp?
+        /// The wall clock at the last look for deliveries that are due too late, and the functions that it was for.
+        var checkedAt: Timestamp?
+        var checked: Set<String> = []
         /// The number of deliveries that were dead-lettered because they had waited too long, by function.
         var deadLettered: [String: Int] = [:]
         var counts: (deliveries: [DeliveryCounts], time: Timestamp, seconds: Double)?

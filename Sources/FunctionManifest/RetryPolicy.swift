@@ -25,6 +25,9 @@ package struct RetryPolicy: Hashable, Sendable {
         self.needsBoth = needsBoth
     }
 
+    /// The longest delay between two attempts, in seconds.
+    package var longestPause: Double { backoff?.max ?? 0 }
+
     package enum Verdict: Hashable, Sendable {
         case retry(at: Timestamp)
         /// Dead-lettered.

@@ -297,6 +297,32 @@ import Testing
         #expect(try await ring.dead("f").isEmpty)
     }
 
+    /// A retry would be made only when the clock shows that time again.
+    @Test(arguments: [false, true]) func afterTheClockWasSetBackRetriesAreMadeAndTasksKeepTheirTime(
+        restarts: Bool
+    ) async throws {
+        let functions = [FunctionManifest.created("f", retry: quick), .test("mail", .task(.init()))]
+        let first = try await DispatcherRing(functions)
+        let right = first.clock.timestamp()
+        let ahead = right.after(seconds: 30 * 86_400)
+        let scheduled = ahead.after(seconds: 3600)
+        first.clock.setWall(ahead)
+        try await first.set("items/1")
+        try await first.commit(
+            [], [.enqueue(TaskDraft(queue: "mail", name: "late", body: [], scheduleTime: scheduled))])
+        let launcher = try first.launcher("f")
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await first.pending("f").first?.due == ahead.after(seconds: 10))
+        await first.service.care()
+        if restarts { first.service.stop() }
+        first.clock.setWall(right)
+        let ring = try await restarts ? DispatcherRing(functions, after: first) : first
+        await ring.service.care()
+        let second = try await ring.launcher("f").next()
+        #expect(second.stored.delivery.failedAttempts == 1)
+        #expect(try await ring.pending("mail").first?.due == scheduled)
+    }
+
     @Test func aDeadLetterThatIsBroughtBackIsAsOldAsThatOnly() async throws {
         let ring = try await DispatcherRing([.created("f", retry: quick)])
         try await ring.set("items/1")

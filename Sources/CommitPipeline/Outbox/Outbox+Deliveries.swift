@@ -56,6 +56,52 @@ extension Outbox {
         try await inParts(deliveries) { .deadLetter($0, reason) }
     }
 
+    // MARK: After the clock was set back
+
+    private static let keysPerRead = 1000
+
+    /// Makes deliveries of a function due that wait for a time which only a clock that was ahead can have given them: a
+    /// task at its scheduled time, if that is still to come, and everything else now. Leased deliveries are left
+    /// unchanged.
+    ///
+    /// - Parameter latest: the latest time at which a retry can be due.
+    /// - Returns: the number of deliveries that were changed.
+    /// - Throws: if the store can't be read or can't commit; what was changed before that stays changed.
+    package func makeDue(_ function: String, notAfter latest: Timestamp) async throws(DocumentError) -> Int {
+        let now = now()
+        var count = 0
+        var next: [UInt8]? = OutboxKey.dueBound(latest, function)
+        while let start = next {
+            let page = try await read(of: .maintenance) { storage in
+                var page: (late: [DeliveryID], next: [UInt8]?) = ([], nil)
+                var range = OutboxKey.due(of: function)
+                let length = range.lower.count + OutboxKey.timeLength + OutboxKey.eventLength
+                range.lower = start
+                var keys = 0
+                try storage.scanKeys(.deliveries, range, reverse: false) { key in
+                    guard keys < Self.keysPerRead else {
+                        page.next = key
+                        return false
+                    }
+                    keys += 1
+                    // The check reports a key that isn't one.
+                    guard key.count == length else { return true }
+                    let id = DeliveryID(event: try OutboxKey.event(at: key), function: function)
+                    if let delivery = try storage.readableDelivery(id),
+                        try storage.earlierDue(of: delivery, notAfter: latest, at: now) != nil
+                    {
+                        page.late.append(id)
+                    }
+                    return true
+                }
+                return page
+            }
+            if !page.late.isEmpty { count += try await inParts(page.late) { .makeDue($0, notAfter: latest) } }
+            next = page.next
+        }
+        return count
+    }
+
     /// A limited number at a time, so that commits don't wait long.
     private func inParts<Item>(
         _ items: [Item], _ job: ([Item]) -> OutboxJob.Work
@@ -271,6 +317,24 @@ extension StorageReader {
         counts.pending = try count(.deliveries, pending)
         counts.dead = try count(.deliveries, OutboxKey.dead(of: function))
         return counts
+    }
+
+    /// When a delivery is to be due in place of a time that only a clock which was ahead can have given it.
+    ///
+    /// - Parameter latest: the latest time at which a retry can be due.
+    /// - Returns: nil for a delivery that isn't due too late, and for one whose event can't be read.
+    func earlierDue(of delivery: Delivery, notAfter latest: Timestamp, at now: Timestamp) throws -> Timestamp? {
+        guard let due = delivery.due, due > latest else { return nil }
+        // What was written at a time that is over, and has had its due time since then, is a task that waits for its
+        // scheduled time. Its event, which may be large, needn't be read.
+        let isAsWritten = delivery.lastError == nil && delivery.requeued == nil && delivery.orderKey == nil
+        if isAsWritten, delivery.created <= now { return nil }
+        guard let stored = try storedEvent(delivery.id.event), let event = try? Event(decoding: stored.event) else {
+            return nil
+        }
+        var earlier = now
+        if case .task(let task) = event.content, let time = task.scheduleTime { earlier = max(time, now) }
+        return earlier.microseconds < due.microseconds ? earlier : nil
     }
 
     /// - Returns: nil if it isn't due at the time.

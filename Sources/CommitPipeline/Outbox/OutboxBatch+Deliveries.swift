@@ -125,6 +125,17 @@ extension OutboxBatch {
         if changed.due != nil { changes.add(changed.id.function, due: now) }
     }
 
+    /// Changes when a pending delivery is due.
+    func reschedule(_ delivery: Delivery, to due: Timestamp) throws {
+        var changed = delivery
+        changed.state = .pending(due: due)
+        try storage.deleteRows(of: delivery)
+        try store(changed)
+        // The dispatcher's copy in memory still has the former time.
+        changes.withdraw(delivery.id)
+        changes.add(delivery.id.function, due: due)
+    }
+
     /// Stores a delivery's rows.
     func store(_ delivery: Delivery) throws {
         try storage.putRows(of: delivery)

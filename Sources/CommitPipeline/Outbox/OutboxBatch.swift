@@ -76,6 +76,12 @@ final class OutboxBatch {
                 changes.withdraw(delivery.id)
                 return true
             }
+        case .makeDue(let ids, let latest):
+            return try forEach(ids) { delivery in
+                guard let due = try storage.earlierDue(of: delivery, notAfter: latest, at: now) else { return false }
+                try reschedule(delivery, to: due)
+                return true
+            }
         case .keep(let records, let runs): return try keep(records, runs, now)
         case .repair(let table, let keys):
             queues.forget()

@@ -57,6 +57,8 @@ struct OutboxJob: CommitJob {
         case dropUnchanged([Delivery])
         /// Leaves alone what was requeued since it was read.
         case deadLetter([Delivery], String)
+        /// Makes pending deliveries due that are due too late; see ``Outbox/makeDue(_:notAfter:)``.
+        case makeDue([DeliveryID], notAfter: Timestamp)
         /// Stores or removes records of the host, and enqueues runs with them.
         case keep([(name: String, value: [UInt8]?)], runs: [ScheduledRun])
         /// Repairs rows as an ``OutboxAudit`` proposes.

@@ -163,6 +163,23 @@ struct OrderTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// Its turn came while the clock was ahead.
+    @Test func theNextOneDoesNotWaitForAClockThatWasSetBack() async throws {
+        try await withStore(started(.memory, 1...2)) { test in
+            test.clock.advance(seconds: 1)
+            let right = test.clock.timestamp()
+            test.clock.setWall(right.adding(seconds: 86_400))
+            try await test.end(test.take("f"))
+            test.clock.setWall(right)
+            #expect(try await test.delivered("f").isEmpty)
+            let latest = right.adding(seconds: 60)
+            #expect(try await test.store.outbox.makeDue("f", notAfter: latest) == 1)
+            #expect(try await test.delivered("f") == ["a/x 1>2"])
+            #expect(try await test.store.outbox.makeDue("f", notAfter: latest) == 0)
+            #expect(try test.problems().isEmpty)
+        }
+    }
+
     /// What a failed batch did to the queue didn't happen.
     @Test func afterAFailedBatchTheTurnIsAsBefore() async throws {
         let engine = FailingEngine()

@@ -13,9 +13,11 @@ extension RetryPolicy {
     package func outcome(
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {
+        // Times of a clock that was ahead would prolong the retries.
+        let firstAttempt = min(delivery.firstAttempt ?? began, began)
         let verdict = verdict(
-            afterFailures: delivery.failedAttempts + 1, event: delivery.ageStart,
-            firstAttempt: delivery.firstAttempt ?? began, now: now)
+            afterFailures: delivery.failedAttempts + 1, event: min(delivery.ageStart, firstAttempt),
+            firstAttempt: firstAttempt, now: now)
         return switch verdict {
         case .retry(let due): .retry(at: due, failure)
         case .dead: .dead(failure)

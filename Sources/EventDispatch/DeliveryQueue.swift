@@ -287,7 +287,7 @@ final class DeliveryQueue: Sendable {
     /// Writes an attempt's outcome. The delivery stays leased until it is written, however long that takes.
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ attempt: Attempt) {
         let delivery = attempt.delivery
-        parts.store.outbox.end(lease, outcome, firstAttempt: delivery.firstAttempt ?? attempt.began) { [self] result in
+        parts.store.outbox.end(lease, outcome, firstAttempt: attempt.began) { [self] result in
             switch result {
             case .success(let count):
                 if count > 0 { log(outcome, attempt) } else { logOvertaken(outcome, attempt) }

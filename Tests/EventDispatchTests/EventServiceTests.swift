@@ -321,6 +321,9 @@ import Testing
         let second = try await ring.launcher("f").next()
         #expect(second.stored.delivery.failedAttempts == 1)
         #expect(try await ring.pending("mail").first?.due == scheduled)
+        // The retries aren't prolonged either: they count from the first attempt by the right time.
+        try ring.launcher("f").end(second, .failed(.broken))
+        #expect(try await ring.pending("f").first?.firstAttempt == right)
     }
 
     @Test func aDeadLetterThatIsBroughtBackIsAsOldAsThatOnly() async throws {

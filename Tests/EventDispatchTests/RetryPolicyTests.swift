@@ -81,6 +81,20 @@ import Testing
         #expect(attempts(of: policy) == (due, true))
     }
 
+    /// The event happened while the clock was ahead, and its first attempt began then or after the clock was set back.
+    @Test(arguments: [0.0, 86_400]) func aClockThatWasAheadProlongsNoRetries(first: Double) {
+        let ahead = start.after(seconds: 86_400)
+        let policy = RetryPolicy(.event(.init(eventType: "t", retry: .init(maxAgeSeconds: 100))))
+        var delivery = Delivery(
+            id: DeliveryID(event: EventID(version: ahead.microseconds, ordinal: 0), function: "f"),
+            state: .pending(due: start))
+        delivery.firstAttempt = start.after(seconds: first)
+        #expect(
+            policy.outcome(of: delivery, .broken, began: start, now: start)
+                == .retry(at: start.after(seconds: 10), .broken))
+        #expect(policy.outcome(of: delivery, .broken, began: start, now: start.after(seconds: 100)) == .dead(.broken))
+    }
+
     @Test func theTimeToTryBeginsWithTheFirstTry() {
         let policy = RetryPolicy(
             .task(.init(maxAttempts: -1, maxRetrySeconds: 10, minBackoffSeconds: 1, maxBackoffSeconds: 60)))

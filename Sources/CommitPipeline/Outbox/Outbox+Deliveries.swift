@@ -22,7 +22,7 @@ extension Outbox {
     /// and the outcome has no effect on it.
     ///
     /// - Parameters:
-    ///   - firstAttempt: when the first attempt began.
+    ///   - firstAttempt: when the first attempt began; if another is stored, the earlier one is kept.
     ///   - completion: called on the writer's thread once the outcome is durable. If storing it fails, the delivery is
     ///     unchanged and still leased.
     package func end(

@@ -102,7 +102,8 @@ final class OutboxBatch {
             if failure.wasExecuted { delivery.executions += 1 }
             delivery.lastError = DeliveryFailure.cut(failure.message)
             delivery.lastStatus = failure.status
-            delivery.firstAttempt = delivery.firstAttempt ?? firstAttempt
+            // The clock may have been ahead at the attempt that is stored.
+            delivery.firstAttempt = [delivery.firstAttempt, firstAttempt].compactMap { $0 }.min()
         }
         switch outcome {
         case .succeeded: try finish(delivery, as: .succeeded, at: now)

@@ -27,6 +27,9 @@ final class DeliveryQueue: Sendable {
         var policy: RetryPolicy
         var launcher: any DeliveryLauncher
         var counters = DeliveryCounters()
+        /// Since when the function's handlers can't be started, by the store's clock that never goes back; nil if they
+        /// can.
+        var failingSince: Duration?
         /// The damaged deliveries that the log has named.
         var damaged: Set<EventID> = []
         var phase = Phase.waiting
@@ -130,8 +133,9 @@ final class DeliveryQueue: Sendable {
     /// The longest delay before a retry, in seconds.
     var longestPause: Double { state.withLock { $0.policy.longestPause } }
 
-    /// The time since which the function's handlers can't be started; nil if they can, or if none was attempted.
-    var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
+    /// Since when the function's handlers can't be started, by the store's clock that never goes back; nil if they can,
+    /// or if none was attempted.
+    var failingSince: Duration? { state.withLock { $0.failingSince } }
 
     // MARK: Doing it
 
@@ -184,9 +188,13 @@ final class DeliveryQueue: Sendable {
         let seconds = parts.now().seconds(since: due)
         let wasFailing = state.withLock { state in
             state.counters.latency.add(seconds: seconds)
-            return state.machine.failingSince != nil
+            return state.machine.isFailing
         }
-        if wasFailing { perform { $0.machine.started(now: $1) } }
+        guard wasFailing else { return }
+        perform { state, now in
+            state.failingSince = nil
+            return state.machine.started(now: now)
+        }
     }
 
     private func read(_ request: DeliveryQueueState.Request) {
@@ -280,7 +288,12 @@ final class DeliveryQueue: Sendable {
             logger.warning(
                 "a handler can't be started; its event waits",
                 metadata: attempt.metadata.merging(["reason": "\(reason)"]) { $1 })
-            perform { $0.machine.misstarted(event, now: $1) }
+            let elapsed = parts.store.pipeline.elapsed()
+            perform { state, now in
+                let actions = state.machine.misstarted(event, now: now)
+                if state.machine.isFailing { state.failingSince = state.failingSince ?? elapsed }
+                return actions
+            }
         }
     }
 

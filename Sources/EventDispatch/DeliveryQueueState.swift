@@ -96,10 +96,8 @@ package struct DeliveryQueueState: Equatable {
     private var nextWake: Timestamp?
     /// Deliveries whose process ended while it ran several. Any of them may be the cause, so each is run alone.
     private var suspects: Set<EventID> = []
-    /// The number of consecutive failures to start a handler, the time of the first one, and the time of the next
-    /// attempt.
+    /// The number of consecutive failures to start a handler, and the time of the next attempt.
     private var misstarts = 0
-    private(set) var failingSince: Timestamp?
     private var mayStartAt: Timestamp?
     /// The delivery that is attempted to find out whether handlers can be started again.
     private var probe: EventID?
@@ -113,6 +111,8 @@ package struct DeliveryQueueState: Equatable {
     }
 
     var inFlightCount: Int { inFlight.count }
+    /// Whether the last attempt to start a handler has failed.
+    var isFailing: Bool { misstarts > 0 }
     func isInFlight(_ event: EventID) -> Bool { inFlight[event] != nil }
     /// Deliveries in memory that aren't running yet.
     var bufferedCount: Int { buffer.count }
@@ -248,7 +248,6 @@ package struct DeliveryQueueState: Equatable {
         // Starts that failed together have one cause, and count as one.
         if mayStart(now) {
             misstarts += 1
-            failingSince = failingSince ?? now
             mayStartAt = now.after(seconds: min(Double(1 << min(misstarts - 1, 6)), Self.longestSleep))
         }
         return advance(now)
@@ -256,7 +255,7 @@ package struct DeliveryQueueState: Equatable {
 
     /// A handler has started after others couldn't be started.
     mutating func started(now: Timestamp) -> [Action] {
-        (misstarts, failingSince, mayStartAt, probe) = (0, nil, nil, nil)
+        (misstarts, mayStartAt, probe) = (0, nil, nil)
         return advance(now)
     }
 

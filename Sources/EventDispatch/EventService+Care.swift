@@ -94,8 +94,9 @@ extension EventService {
     /// The reason why nothing can be delivered to a function, and for how many seconds its deliveries are kept; nil if
     /// they can be delivered.
     ///
-    /// - Returns: the start of the obstacle, if it is known and may be later than the delivery's.
-    private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Timestamp?)? {
+    /// - Returns: the start of the obstacle, if it is known and may be later than the delivery's, by the store's clock
+    ///   that never goes back.
+    private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Duration?)? {
         guard let function = functions[name], let queue = queues[name] else {
             return ("no function \(name) is served that takes events", DeliveryAge.whereGone, nil)
         }
@@ -109,10 +110,10 @@ extension EventService {
     }
 
     private func deadLetter(
-        olderThan maxAge: Double, since: Timestamp?, of name: String, _ reason: String
+        olderThan maxAge: Double, since: Duration?, of name: String, _ reason: String
     ) async throws(DocumentError) -> Int {
+        if let since, store.pipeline.elapsed() - since <= .seconds(maxAge) { return 0 }
         let now = parts.now()
-        if let since, now.seconds(since: since) <= maxAge { return 0 }
         var last: DeliveryID?
         var count = 0
         while true {

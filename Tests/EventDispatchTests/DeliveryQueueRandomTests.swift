@@ -94,7 +94,7 @@ import Testing
         }
 
         mutating func begin(_ id: EventID) {
-            guard begun.insert(id).inserted, queue.failingSince != nil else { return }
+            guard begun.insert(id).inserted, queue.isFailing else { return }
             perform(queue.started(now: now))
         }
 

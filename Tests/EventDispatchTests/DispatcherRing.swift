@@ -37,7 +37,7 @@ final class DispatcherRing: Sendable {
         if let earlier {
             store = earlier.store
         } else {
-            store = try DocumentStore(engine: engine, now: clock.timestamp)
+            store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
             try store.start()
         }
         let records = try await EventRecords.load(store)

@@ -144,7 +144,7 @@ import Testing
         launcher.end(await launcher.next(), .notStarted("no process could be started"))
         #expect(try await ring.pending("f").first?.failedAttempts == 0)
         try #require(try await ring.unleased("f").count == 1)
-        #expect(ring.service.queues["f"]?.failingSince == ring.clock.timestamp())
+        #expect(ring.service.queues["f"]?.failingSince == ring.clock.elapsed())
         ring.clock.advance(seconds: 1)
         launcher.end(await launcher.next())
         #expect(ring.service.queues["f"]?.failingSince == nil)
@@ -264,6 +264,23 @@ import Testing
         await ring.service.sweep()
         #expect(try await ring.dead("f").isEmpty)
         ring.clock.advance(seconds: 2)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").first?.lastError?.hasPrefix("f can't be started") == true)
+    }
+
+    /// It neither shortens nor prolongs the time for which a function has failed to start.
+    @Test(arguments: [5.0, -5]) func aBacklogIsKeptAsLongIfTheClockIsSetMeanwhile(days: Double) async throws {
+        let first = try await DispatcherRing([.created("f", concurrency: 1)], begins: false)
+        for number in 1...2 { try await first.set("items/\(number)") }
+        first.clock.advance(seconds: 10 * 86_400)
+        let ring = try await DispatcherRing([.created("f", concurrency: 1)], after: first, startsHandlers: false)
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .notStarted("no process could be started"))
+        try await ring.written()
+        ring.clock.setWall(ring.clock.timestamp().after(seconds: days * 86_400))
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").isEmpty)
+        ring.clock.advance(seconds: 86_401)
         await ring.service.sweep()
         #expect(try await ring.dead("f").first?.lastError?.hasPrefix("f can't be started") == true)
     }

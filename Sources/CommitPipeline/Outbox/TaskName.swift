@@ -75,6 +75,32 @@ extension StorageWriter {
         try put(.deliveries, key, TaskName(event: id.event).row)
     }
 
+    /// Makes names free in time whose tasks ended while the clock was ahead: they would stay taken until it shows that
+    /// time again.
+    ///
+    /// - Parameter limit: the names that are changed at most.
+    /// - Returns: whether there may be more.
+    func shortenNames(at now: Timestamp, atMost limit: Int) throws -> Bool {
+        let entries = OutboxKey.taskNameExpiries
+        let latest = now.microseconds + TaskName.kept
+        var late: [(entry: [UInt8], name: [UInt8], holder: TaskName)] = []
+        try scanKeys(entries.table, entries.range(from: latest + 1, before: .max), reverse: false) { entry in
+            // The check reports an entry that doesn't fit its name.
+            if let (time, name) = ExpiryEntries.parts(of: entry), let row = try get(entries.table, name),
+                let holder = try? TaskName(row), holder.expires == time
+            {
+                late.append((entry, name, holder))
+            }
+            return late.count < limit
+        }
+        for (entry, name, holder) in late {
+            try delete(entries.table, entry)
+            try put(entries.table, name, TaskName(event: holder.event, expires: latest).row)
+            try put(entries.table, entries.key(latest, of: name), [])
+        }
+        return late.count == limit
+    }
+
     /// Schedules the release of a name whose task has ended.
     func free(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
         let key = OutboxKey.taskName(name, of: id.function)

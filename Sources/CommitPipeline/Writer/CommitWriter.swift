@@ -263,7 +263,10 @@ final class CommitWriter: @unchecked Sendable {
         let areMoreNames = try removing("names of ended tasks") {
             try taskNames.run(in: batch.writer, at: now, atMost: 500)
         }
+        let areMoreLateNames = try removing("names of ended tasks") {
+            try batch.writer.shortenNames(at: now, atMost: 500)
+        }
         // The next batch continues.
-        if areMoreAnswers || areMoreNames { sweptAt = nil }
+        if areMoreAnswers || areMoreNames || areMoreLateNames { sweptAt = nil }
     }
 }

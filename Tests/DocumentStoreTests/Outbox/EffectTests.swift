@@ -87,6 +87,25 @@ struct EffectTests {
         }
     }
 
+    @Test(arguments: EngineKind.allCases)
+    func aNameThatWasUsedWhileTheClockWasAheadIsFreeADayAfterItWasSetBack(kind: EngineKind) async throws {
+        try await withStore(started(kind)) { test in
+            let right = test.clock.timestamp()
+            test.clock.setWall(right.adding(seconds: 365 * 86_400))
+            try await test.commit(effects: [task("receipt-1")])
+            try await test.end(test.take("mail"))
+            test.clock.setWall(right)
+            // The sweep comes once a second.
+            test.clock.advance(seconds: 1)
+            try await test.set("a/b", [:])
+            let error = await refusal { try await test.commit(effects: [task("receipt-1")]) }
+            #expect(error?.code == .alreadyExists)
+            test.clock.advance(seconds: 86_400)
+            try await test.commit(effects: [task("receipt-1")])
+            #expect(try test.problems().isEmpty)
+        }
+    }
+
     @Test func aTransactionalEndFreesItsName() async throws {
         try await withStore(started()) { test in
             try await test.commit(effects: [task("n")])

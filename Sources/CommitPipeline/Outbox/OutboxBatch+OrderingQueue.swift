@@ -37,7 +37,9 @@ extension OutboxBatch {
         if case .event(let event) = first {
             let id = DeliveryID(event: event, function: delivery.id.function)
             // If the first delivery waits, a later one is being attempted.
-            if delivery.id.event < event, let head = try storage.readableDelivery(id), head.due != nil, hold(id) {
+            if delivery.id.event < event, let head = try storage.readableDelivery(id), head.due != nil,
+                hold(id) || hasEnded(id)
+            {
                 var waiting = head
                 waiting.state = .waiting
                 try storage.deleteRows(of: head)

@@ -138,6 +138,9 @@ final class OutboxBatch {
         return held[id] != nil
     }
 
+    /// Whether an attempt at the delivery has ended in the batch. Its lease is kept until the batch is durable.
+    func hasEnded(_ id: DeliveryID) -> Bool { ended.contains { $0.id == id } }
+
     private func keep(
         _ records: [(name: String, value: [UInt8]?)], _ runs: [ScheduledRun], _ now: Timestamp
     ) throws -> Int {

@@ -123,6 +123,43 @@ struct OrderTests {
         }
     }
 
+    /// A later one is worked on, and fails in the same batch before that.
+    @Test func aDeadLetterThatIsRetriedBesideTheEndOfAnAttemptComesFirst() async throws {
+        var commits = CommitConfiguration()
+        (commits.joinLimit, commits.groupLimit) = (.seconds(1000), .seconds(1000))
+        let test = try TestStore(.memory, commits: commits)
+        try route(test)
+        try await withStore(test) { test in
+            for number in 1...2 as ClosedRange<Int64> { try await test.set("a/x", ["n": .integer(number)]) }
+            try await test.end(test.take("f"), .dead(failure))
+            let letter = try #require(try await test.dead("f").first?.id)
+            let lease = try await test.take("f")
+            let later = test.clock.timestamp().adding(seconds: 60)
+            let requeued: Result<Int, DocumentError> = await withCheckedContinuation { continuation in
+                let jobs = [
+                    OutboxJob(work: .end(lease, .retry(at: later, failure), firstAttempt: nil)) { _ in },
+                    OutboxJob(work: .requeue([letter])) { continuation.resume(returning: $0) },
+                ]
+                _ = test.store.pipeline.submit(Submission(outbox: test.store.outbox, jobs: jobs))
+            }
+            #expect(try requeued.get() == 1)
+            for expected in ["a/x >1", "a/x 1>2"] {
+                #expect(try await test.delivered("f") == [expected])
+                #expect(try test.problems().isEmpty)
+                try await test.end(test.take("f"))
+            }
+        }
+    }
+
+    /// Submits jobs from its batch, so that they join it.
+    private struct Submission: CommitJob {
+        let outbox: Outbox
+        let jobs: [OutboxJob]
+
+        func run(in batch: CommitBatch) { for job in jobs { outbox.submit(job) } }
+        func fail(_ error: DocumentError) { for job in jobs { job.fail(error) } }
+    }
+
     @Test(arguments: EngineKind.allCases) func handworkOnThoseThatWaitLeavesTheTurn(kind: EngineKind) async throws {
         try await withStore(started(kind)) { test in
             let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)

@@ -7,7 +7,8 @@ import ServiceLifecycle
 
 /// Sends alerts to the operator's URL, one at a time.
 ///
-/// Up to 100 alerts are queued; callers never wait. Alerts that can't be sent are logged.
+/// Up to 100 alerts are queued; callers never wait. When the host stops, those that are queued have 5 seconds. Alerts
+/// that can't be sent are logged.
 package final class WebhookSink: AlertSink, Service {
     /// Sends one body, and throws if the URL doesn't accept it.
     package typealias Post = @Sendable (_ body: [UInt8]) async throws(WebhookError) -> Void
@@ -16,6 +17,8 @@ package final class WebhookSink: AlertSink, Service {
     private static let bound = 100
     /// The delay before each retry.
     private static let pauses: [Duration] = [.seconds(1), .seconds(10), .seconds(60)]
+    /// How long queued alerts are sent after the shutdown has begun.
+    static let grace: Duration = .seconds(5)
 
     private let project: String
     private let post: Post
@@ -39,29 +42,44 @@ package final class WebhookSink: AlertSink, Service {
         switch continuation.yield(alert) {
         case .dropped(let alert):
             logger.error("alert dropped because too many are queued", metadata: ["alert": "\(alert.message)"])
-        case .terminated: logFailure(of: alert, "the host is stopping")
+        case .terminated: logFailure(of: alert, Self.stopping)
         default: break
         }
     }
 
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            for await alert in self.alerts { await self.deliver(alert) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await alert in self.alerts { await self.deliver(alert) } }
+            group.addTask {
+                guard (try? await gracefulShutdown()) != nil else { return }
+                self.continuation.finish()
+                try? await self.sleep(Self.grace)
+            }
+            _ = await group.next()
+            group.cancelAll()
         }
+        continuation.finish()
     }
 
     private func deliver(_ alert: Alert) async {
+        // A cancelled stream still returns what is queued.
+        guard !Task.isCancelled else { return logFailure(of: alert, Self.stopping) }
         let body = Self.body(alert, project: project)
         for pause in Self.pauses.map(Optional.some) + [nil] {
             do throws(WebhookError) {
                 return try await post(body)
             } catch {
-                guard let pause, error.isTransient, (try? await sleep(pause)) != nil else {
+                guard let pause, error.isTransient, !Task.isShuttingDownGracefully else {
                     return logFailure(of: alert, error.message)
                 }
+                // A shutdown ends the pause, and one more attempt is made.
+                try? await cancelWhenGracefulShutdown { [sleep] in try await sleep(pause) }
+                guard !Task.isCancelled else { return logFailure(of: alert, error.message) }
             }
         }
     }
+
+    private static let stopping = "the host is stopping"
 
     private func logFailure(of alert: Alert, _ reason: String) {
         logger.error("alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(reason)"])

@@ -9,6 +9,7 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import OutboundHTTP
+import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
@@ -65,6 +66,52 @@ struct WebhookSinkTests {
         let refused = WebhookError(message: "status 404", isTransient: false)
         let (bodies, pauses) = try await send([refused, nil], 2)
         #expect(bodies.count == 2 && pauses.isEmpty)
+    }
+
+    private func stop(_ sink: WebhookSink, once isReady: AsyncStream<Void>) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(configuration: .init(services: [.init(service: sink)], logger: logger))
+        let task = Task { try await group.run() }
+        for await _ in isReady { break }
+        await group.triggerGracefulShutdown()
+        try await task.value
+    }
+
+    /// The first one waits for its retry then, and the others wait for it.
+    @Test(.endsHangs) func alertsThatAreQueuedWhenTheHostStopsAreSent() async throws {
+        let log = LogLines()
+        let posts = Mutex(0)
+        let (pauses, pause) = AsyncStream<Void>.makeStream()
+        let sink = WebhookSink(project: "demo-shop", logger: log.logger) { _ throws(WebhookError) in
+            let count = posts.withLock { posts in
+                posts += 1
+                return posts
+            }
+            if count == 1 { throw WebhookError(message: "status 503", isTransient: true) }
+        } sleep: { _ in
+            pause.yield()
+            try await Task.sleep(for: .seconds(86_400))
+        }
+        for _ in 1...3 { sink.send(Self.alert) }
+        try await stop(sink, once: pauses)
+        #expect(posts.withLock { $0 } == 4)
+        #expect(log.all.isEmpty)
+    }
+
+    @Test(.endsHangs) func alertsThatCannotBeSentInTimeWhenTheHostStopsAreLogged() async throws {
+        let log = LogLines()
+        let (posts, post) = AsyncStream<Void>.makeStream()
+        let sink = WebhookSink(project: "demo-shop", logger: log.logger) { _ throws(WebhookError) in
+            post.yield()
+            try? await Task.sleep(for: .seconds(86_400))
+            throw WebhookError(message: "cancelled", isTransient: true)
+        } sleep: { pause in
+            #expect(pause == WebhookSink.grace)
+        }
+        for _ in 1...2 { sink.send(Self.alert) }
+        try await stop(sink, once: posts)
+        let reasons = ["cancelled", "the host is stopping"]
+        #expect(log.all == reasons.map { "alert can't be sent alert=\(Self.alert.message) error=\($0)" })
     }
 
     /// Handlers that are killed last may use up a budget.

@@ -14,6 +14,16 @@ struct RulesCommand: ParsableCommand {
         subcommands: [RulesCheckCommand.self, RulesExplainCommand.self, RulesCoverageCommand.self])
 }
 
+/// - Throws: an error that says why a file of rules can't be read.
+private func rulesText(at path: String) throws(HostError) -> String {
+    guard let data = FileManager.default.contents(atPath: path) else {
+        guard FileManager.default.fileExists(atPath: path) else { throw HostError("there is no file \(path)") }
+        throw HostError("\(path) can't be read")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else { throw HostError("\(path) isn't text in UTF-8") }
+    return text
+}
+
 /// `functions-host rules check [FILE]`
 struct RulesCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -52,9 +62,8 @@ struct RulesCheckCommand: ParsableCommand {
         }
         var errors = 0
         for path in files {
-            guard let data = FileManager.default.contents(atPath: path),
-                let text = String(validating: data, as: UTF8.self)
-            else { return try fail("\(path) can't be read as text in UTF-8") }
+            let text: String
+            do throws(HostError) { text = try rulesText(at: path) } catch { return try fail("\(error)") }
             let diagnostics =
                 path.hasSuffix(".json")
                 ? Self.diagnostics(of: DatabaseRules.self, text) : Self.diagnostics(of: Ruleset.self, text)
@@ -152,10 +161,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
             request.add("written", written)
             request.add("query", query)
             if let rules {
-                guard let data = FileManager.default.contents(atPath: rules),
-                    let text = String(validating: data, as: UTF8.self)
-                else { throw HostError("\(rules) can't be read as text in UTF-8") }
-                request.add("rules", text)
+                request.add("rules", try rulesText(at: rules))
             }
             let answer = try await host.askWithFiles(request, as: RulesReport.self)
             report.answer(Self.lines(answer), answer)

@@ -158,9 +158,28 @@ struct RulesTests {
         #expect(try Self.check("--config", directory.configuration).status == 2)
     }
 
+    @Test func theCommandSaysWhyAFileCannotBeChecked() throws {
+        let directory = try HostDirectory()
+        let file = directory.path + "/own.rules"
+        func reason() throws -> String {
+            let errors = Pipe()
+            #expect(try Self.check([file], errors: errors).status == 2)
+            return String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        }
+        #expect(try reason() == "functions-host: there is no file \(file)\n")
+        try Data([0xFF]).write(to: URL(fileURLWithPath: file))
+        #expect(try reason() == "functions-host: \(file) isn't text in UTF-8\n")
+    }
+
     /// Runs `rules check`.
     private static func check(_ arguments: String...) throws -> (status: Int32, output: String) {
+        try check(arguments)
+    }
+
+    /// - Parameter errors: where the standard error goes to; by default, to that of the tests.
+    private static func check(_ arguments: [String], errors: Pipe? = nil) throws -> (status: Int32, output: String) {
         let process = Process()
+        if let errors { process.standardError = errors }
         process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
         process.arguments = ["rules", "check"] + arguments
         let output = Pipe()

@@ -70,7 +70,8 @@ extension ReleaseStore {
         }
     }
 
-    /// - Throws: ``ReleaseError`` if the release doesn't exist, or its files have changed since it was deployed.
+    /// - Throws: ``ReleaseError`` if the release doesn't exist, its files have changed since it was deployed, or this
+    ///   version of the host doesn't accept them.
     func rules(_ id: String) throws(ReleaseError) -> ProjectRules {
         let record = try rulesRecord(id)
         let path = try existing(Self.name, id)
@@ -78,16 +79,23 @@ extension ReleaseStore {
             guard try Self.digest(of: path) == record.checksum else {
                 throw ReleaseError("its files have changed since it was deployed: the checksums differ")
             }
-            func file(_ name: String) -> String? {
-                let file = path + "/" + name
-                return FileManager.default.fileExists(atPath: file) ? file : nil
-            }
+        } catch {
+            throw ReleaseError("the release \(id) of the rules is damaged: \(error)")
+        }
+        func file(_ name: String) -> String? {
+            let file = path + "/" + name
+            return FileManager.default.fileExists(atPath: file) ? file : nil
+        }
+        do throws(ConfigurationError) {
             return try ProjectRules(
                 loading: RulesSource(
                     rules: file(Self.rulesFile), indexes: file(Self.indexFile),
                     databaseRules: file(Self.databaseRulesFile)))
         } catch {
-            throw ReleaseError("the release \(id) of the rules is damaged: \(error)")
+            // They are as they were deployed, by a host of another version.
+            let isRead = error.problems.contains { $0.place != nil }
+            let reason = isRead ? "doesn't compile with this functions-host" : "can't be read"
+            throw ReleaseError("the release \(id) of the rules \(reason): \(error)")
         }
     }
 }

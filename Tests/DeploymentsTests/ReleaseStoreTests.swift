@@ -3,6 +3,7 @@ import ControlProtocol
 import Foundation
 import FunctionManifest
 import HostConfiguration
+import SecurityRules
 import TestSupport
 import Testing
 
@@ -191,6 +192,26 @@ import Testing
             #expect(try await add("program", id: id, at: "2026-11-22T10:00:01Z").id == second.id)
             #expect(try await store.verified("shop", second.id).id == second.id)
         }
+    }
+
+    /// Another version of the host, which they were deployed with, may have compiled them.
+    @Test func theErrorOfRulesThatDoNotCompileSaysWhereAndWhy() async throws {
+        var rules = ProjectRules()
+        rules.databaseRules = try RulesFile<DatabaseRules>(
+            Array(#"{"rules": {".read": true}}"#.utf8), path: "database.rules.json")
+        var record = try await store.addRules(rules, source: "", creator: "", at: "2026-11-22T10:00:00Z")
+        let id = record.id
+        let directory = "\(store.directory)/\(HostConfiguration.rulesName)/\(id)"
+        let file = directory + "/database.rules.json"
+        try Data(#"{"rules": {".read": "(("}}"#.utf8).write(to: URL(fileURLWithPath: file))
+        record.checksum = try ReleaseStore.digest(of: directory)
+        try JSONEncoder().encode(record).write(to: URL(fileURLWithPath: "\(directory)/\(ReleaseStore.recordName)"))
+        let error = #expect(throws: ReleaseError.self) { _ = try store.rules(id) }
+        let start = "the release \(id) of the rules doesn't compile with this functions-host: \(file):1:"
+        #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
+        try Data(#"{"rules": {}}"#.utf8).write(to: URL(fileURLWithPath: file))
+        let changed = #expect(throws: ReleaseError.self) { _ = try store.rules(id) }
+        #expect(changed?.description.contains("is damaged: its files have changed") == true)
     }
 
     @Test func aRollbackWithAWrongPathMakesNoDataDirectory() async throws {

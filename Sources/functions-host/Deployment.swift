@@ -82,7 +82,7 @@ struct Deployment {
         }
         report.answer(lines, plan)
         print("\(question) [y/N] ", terminator: "")
-        guard let answer = await reply(orDiscard: drafts), ["y", "yes"].contains(answer.lowercased()) else {
+        guard await agrees(orDiscard: drafts) else {
             try await discard(drafts)
             report.answer(["nothing was changed"], plan)
             throw ExitCode(1)
@@ -91,12 +91,18 @@ struct Deployment {
     }
 
     /// Reads the answer to a question. A signal instead of it deletes the drafts, which would stay until the host's
-    /// next start otherwise, and ends the command. So does a later one: the host keeps what it switches to.
-    private func reply(orDiscard drafts: [(bundle: String, release: String)]) async -> String? {
+    /// next start otherwise, and ends the command. After the answer it deletes none: the host counts the answers of the
+    /// operators who are asked about a draft.
+    private func agrees(orDiscard drafts: [(bundle: String, release: String)]) async -> Bool {
+        let confirmation = Confirmation()
         let signals = await UnixSignalsSequence(trapping: StopSignals.all)
         Task { [host] in
             for await _ in signals {
-                try? await Self.discard(drafts, on: host)
+                switch confirmation.interrupt() {
+                case .refuses: try? await Self.discard(drafts, on: host)
+                case .ends: break
+                case .none: continue
+                }
                 // `exit` would wait for the lock of standard input, which the thread that reads the answer has, with musl
                 // and newer glibc.
                 _exit(1)
@@ -105,13 +111,19 @@ struct Deployment {
         // `_exit` doesn't, and before a read only some C libraries do.
         fflush(nil)
         // Reading blocks its thread, and tasks may have only one.
-        return await withCheckedContinuation { continuation in
+        let line: String? = await withCheckedContinuation { continuation in
             do throws(SystemThread.Refused) {
                 try SystemThread.start("answer") { continuation.resume(returning: readLine()) }
             } catch {
                 continuation.resume(returning: readLine())
             }
         }
+        let agrees = line.map { ["y", "yes"].contains($0.lowercased()) } ?? false
+        guard confirmation.answer(agrees) else {
+            // The command ends as soon as the drafts are deleted.
+            while true { try? await Task.sleep(for: .seconds(60)) }
+        }
+        return agrees
     }
 
     private func discard(_ drafts: [(bundle: String, release: String)]) async throws {

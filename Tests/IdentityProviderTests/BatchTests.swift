@@ -139,6 +139,44 @@ import Testing
         #expect(log.all.filter { $0 == line }.count == 1)
     }
 
+    /// Also if they aren't in the same commit, and beside one who can't have what a user outside of the import has.
+    @Test(arguments: [2, count]) func importedUsersMayHaveExchangedWhatIsUnique(count: Int) async throws {
+        try await SignInHost.serving { host in
+            func user(_ uid: String, _ email: String, _ rawID: String) -> UserRecord {
+                var user = UserRecord(uid: uid, createdAt: 0)
+                user.email = email
+                user.identities = [ProviderIdentity(provider: "google.com", rawID: rawID)]
+                return user
+            }
+            let last = "u\(count - 1)"
+            let stored = [
+                user("u0", "a@example.com", "a"), user(last, "b@example.com", "b"), user("x", "x@example.com", "x"),
+                user("y", "y@example.com", "y"),
+            ]
+            try await host.users.commit { transaction in for user in stored { try transaction.insert(user) } }
+            func json(_ uid: String, _ email: String, _ rawID: String) -> String {
+                #"{"localId":"\#(uid)","email":"\#(email)@example.com","#
+                    + #""providerUserInfo":[{"providerId":"google.com","rawId":"\#(rawID)"}]}"#
+            }
+            var users = (1..<(count - 1)).map { #"{"localId":"u\#($0)"}"# }
+            users = [json("u0", "b", "b")] + users + [json(last, "a", "a"), json("x", "y", "x")]
+            let answer = try await host.admin(
+                "batchCreate", #"{"users":[\#(users.joined(separator: ","))],"allowOverwrite":true}"#)
+            let errors = try answer.body["error"]?.elements() ?? []
+            #expect(try errors.map { try $0["index"]?.integer() } == [Int64(count)])
+            let found = try await host.users.read { reader in
+                [
+                    try reader.user(email: "a@example.com")?.uid, try reader.user(email: "b@example.com")?.uid,
+                    try reader.user(provider: "google.com", rawID: "a")?.uid,
+                    try reader.user(provider: "google.com", rawID: "b")?.uid,
+                    // Who is refused stays as before.
+                    try reader.user(email: "x@example.com")?.uid, try reader.user(email: "y@example.com")?.uid,
+                ]
+            }
+            #expect(found == [last, "u0", last, "u0", "x", "y"])
+        }
+    }
+
     /// Each is an error of its own, and all others are deleted and imported.
     @Test func usersWhoCannotBeReadAreErrorsOfTheirOwn() async throws {
         try await SignInHost.serving { host in

@@ -118,28 +118,75 @@ extension IdentityToolkit {
         }
         let scheme = try ImportedScheme(call.fields)
         let imports = try await imported(given, scheme, for: call.origin.network)
-        var errors: [JSONValue] = []
-        for start in stride(from: 0, to: imports.count, by: Self.changedAtOnce) {
-            let part = imports[start..<min(start + Self.changedAtOnce, imports.count)]
-            // As with Google, functions learn of users who sign up, not of those who are moved.
-            let refused = try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
-                try part.indices.compactMap { index -> JSONValue? in
-                    do {
-                        try part[index].get().store(overwriting: overwrites, in: transaction)
-                        return nil
-                    } catch let problem as ImportProblem {
-                        return ["index": .integer(Int64(index)), "message": .string(problem.message)]
-                    } catch is DecodingFailure {
-                        // The one that it would replace is read before anything is changed.
-                        return ["index": .integer(Int64(index)), "message": Self.damaged]
-                    }
-                }
-            }
-            errors += refused
+        var errors = try await store(imports, at: Array(imports.indices), overwriting: overwrites)
+        if overwrites, imports.count > Self.changedAtOnce {
+            // What they take may have become free by a later commit. A user who comes twice is as the last one says.
+            let uids = Dictionary(given.map { ($0["localId"] ?? "", 1) }, uniquingKeysWith: +)
+            let refused = errors.keys.filter { uids[given[$0]["localId"] ?? ""] == 1 }.sorted()
+            for index in refused { errors[index] = nil }
+            errors.merge(try await store(imports, at: refused, overwriting: true)) { $1 }
         }
         var answer: JSONObject = ["kind": "identitytoolkit#UploadAccountResponse"]
-        if !errors.isEmpty { answer["error"] = .array(errors) }
+        if !errors.isEmpty {
+            answer["error"] = .array(
+                errors.sorted { $0.key < $1.key }.map { error -> JSONValue in
+                    ["index": .integer(Int64(error.key)), "message": error.value]
+                })
+        }
         return answer
+    }
+
+    /// Stores some users of an import, a few at a time.
+    ///
+    /// - Returns: why the others can't be stored, by their indices.
+    private func store(
+        _ imports: [Result<ImportedUser, ImportProblem>], at indices: [Int], overwriting: Bool
+    ) async throws -> [Int: JSONValue] {
+        var errors: [Int: JSONValue] = [:]
+        for start in stride(from: 0, to: indices.count, by: Self.changedAtOnce) {
+            let part = Array(indices[start..<min(start + Self.changedAtOnce, indices.count)])
+            // As with Google, functions learn of users who sign up, not of those who are moved.
+            let refused = try await users.commit(in: OperationContext(firesEvents: false)) { transaction in
+                try Self.store(imports, at: part, overwriting: overwriting, in: transaction)
+            }
+            errors.merge(refused) { $1 }
+        }
+        return errors
+    }
+
+    /// Those that are replaced may have exchanged what is unique. One that can't be stored stays as it is, and keeps
+    /// that: then the others are stored once more, without it.
+    private static func store(
+        _ imports: [Result<ImportedUser, ImportProblem>], at indices: [Int], overwriting: Bool,
+        in transaction: UserTransaction
+    ) throws -> [Int: JSONValue] {
+        var errors: [Int: JSONValue] = [:]
+        func perform(_ index: Int, _ change: (ImportedUser) throws -> Void) throws {
+            do { try change(imports[index].get()) } catch let problem as ImportProblem {
+                errors[index] = .string(problem.message)
+            } catch is DecodingFailure {
+                // The one that it would replace is read before anything is changed.
+                errors[index] = Self.damaged
+            }
+        }
+        guard overwriting else {
+            for index in indices { try perform(index) { try $0.store(overwriting: false, in: transaction) } }
+            return errors
+        }
+        var left = indices
+        var areStored = false
+        while !areStored {
+            let refused = errors.count
+            areStored = try transaction.attempt {
+                for index in left { try perform(index) { try $0.release(in: transaction) } }
+                for index in left where errors.count == refused {
+                    try perform(index) { try $0.store(overwriting: true, in: transaction) }
+                }
+                return errors.count == refused
+            }
+            left.removeAll { errors[$0] != nil }
+        }
+        return errors
     }
 
     private func imported(

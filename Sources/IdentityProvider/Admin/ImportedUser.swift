@@ -63,6 +63,13 @@ struct ImportedUser: Sendable {
         }
     }
 
+    /// Takes from the user who is to be replaced what is unique: another of the import may have it now, in exchange.
+    func release(in transaction: UserTransaction) throws {
+        guard var old = try transaction.user(user.uid) else { return }
+        (old.email, old.phoneNumber, old.identities) = (nil, nil, [])
+        try transaction.update(old)
+    }
+
     private static func read(
         _ fields: SignInRequest, _ given: ImportedScheme, _ hash: PasswordHash?, _ now: Int64
     ) throws(IdentityToolkitError) -> UserRecord {

@@ -59,6 +59,14 @@ package final class UserTransaction: UserReader {
     private func put(_ key: [UInt8], _ value: [UInt8]) { changes[key] = .some(value) }
     private func remove(_ key: [UInt8]) { changes[key] = .some(nil) }
 
+    /// Takes back what a body has changed, unless it returns true.
+    package func attempt(_ body: () throws -> Bool) rethrows -> Bool {
+        let before = (changes, lifecycle)
+        let isKept = try body()
+        if !isKept { (changes, lifecycle) = before }
+        return isKept
+    }
+
     // MARK: Users
 
     /// - Throws: ``UserConflict`` if the uid, or anything else that is unique, belongs to another user.

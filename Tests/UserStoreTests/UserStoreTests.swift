@@ -497,6 +497,27 @@ import Testing
         await pipeline.shutdown()
     }
 
+    /// An operation on many users would not say which of them it is.
+    @Test func aUserWhoCannotBeReadIsNamed() async throws {
+        let engine = MemoryEngine()
+        let pipeline = try CommitPipeline(
+            engine: engine, now: { Timestamp(seconds: Self.start, nanoseconds: 0) })
+        let users = try UserStore(on: pipeline, project: "demo-shop")
+        try pipeline.start()
+        try await users.commit { try $0.insert(Self.user("bob", email: "bob@example.com")) }
+        try engine.write { try $0.put(.users, UserKeys.user("bob"), [255]) }
+        let byUID = await #expect(throws: DocumentError.self) { _ = try await users.read { try $0.user("bob") } }
+        let byEmail = await #expect(throws: DocumentError.self) {
+            _ = try await users.read { try $0.user(email: "bob@example.com") }
+        }
+        let change = await #expect(throws: DocumentError.self) { _ = try await users.commit { try $0.delete("bob") } }
+        for error in [byUID, byEmail, change] {
+            #expect(error?.code == .dataLoss)
+            #expect(error?.message.hasPrefix("a stored user can't be read, the store is damaged: uid bob: ") == true)
+        }
+        await pipeline.shutdown()
+    }
+
     @Test func noCommitFailsForExpiredRowsThatCannotBeRead() async throws {
         let damaged = Mutex<[String]>([])
         var configuration = CommitConfiguration()

@@ -25,7 +25,7 @@ package final class UserCommit: CommitPart {
         } catch let error as StorageError {
             throw error
         } catch let error as DecodingFailure {
-            throw DocumentError(.dataLoss, "a stored user can't be read, the store is damaged: \(error.reason)")
+            throw DocumentError(ofUser: error)
         } catch {
             failure = error
             throw error as? DocumentError ?? DocumentError(.failedPrecondition, "the change of users was refused")
@@ -89,6 +89,12 @@ struct UserJob<Result: Sendable>: CommitJob {
     func fail(_ error: DocumentError) { completion(.failure(error)) }
 }
 
+extension DocumentError {
+    fileprivate init(ofUser failure: DecodingFailure) {
+        self.init(.dataLoss, "a stored user can't be read, the store is damaged: \(failure.reason)")
+    }
+}
+
 /// Reads users in one durable state.
 struct UserRead<Result: Sendable>: SnapshotJob {
     let body: @Sendable (UserSnapshot) throws -> Result
@@ -96,7 +102,10 @@ struct UserRead<Result: Sendable>: SnapshotJob {
 
     func run(on snapshot: Snapshot) {
         let result = Swift.Result { try body(UserSnapshot(snapshot.storage)) }
-            .mapError { error in error is DecodingFailure ? DocumentError(from: error) as any Error : error }
+            .mapError { error -> any Error in
+                guard let failure = error as? DecodingFailure else { return error }
+                return DocumentError(ofUser: failure)
+            }
         snapshot.complete { [completion] in completion(result) }
     }
 

@@ -9,13 +9,16 @@ package protocol UserReader {
 }
 
 extension UserReader {
-    /// - Throws: `DecodingFailure` if the user can't be read, also if the engine finds only this row damaged.
+    /// - Throws: `DecodingFailure`, which names the user, if it can't be read, also if the engine finds only this row
+    ///   damaged.
     package func user(_ uid: String) throws -> UserRecord? {
-        let bytes: [UInt8]?
-        do { bytes = try value(UserKeys.user(uid)) } catch let error as StorageError where error.kind == .damaged {
-            throw DecodingFailure(error.message)
+        do {
+            return try value(UserKeys.user(uid)).map { try UserRecord(uid: uid, stored: $0) }
+        } catch let error as StorageError where error.kind == .damaged {
+            throw DecodingFailure("uid \(uid): \(error.message)")
+        } catch let failure as DecodingFailure {
+            throw DecodingFailure("uid \(uid): \(failure.reason)")
         }
-        return try bytes.map { try UserRecord(uid: uid, stored: $0) }
     }
 
     /// - Parameter email: in lower case.

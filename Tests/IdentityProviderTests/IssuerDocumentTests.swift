@@ -13,9 +13,12 @@ import TokenVerification
     private final class Issuer: OutboundTransport {
         let asked = Mutex(0)
         let isDown = Mutex(false)
+        /// Answers only once this has ended, if it isn't nil.
+        let hang = Mutex<AsyncStream<Void>?>(nil)
 
         func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
             asked.withLock { $0 += 1 }
+            if let hang = hang.withLock({ $0 }) { for await _ in hang {} }
             if isDown.withLock({ $0 }) { throw OutboundError(.notSent, host: "id.example.com", "it is down") }
             let issuer = IssuerDocumentTests.issuer
             let text = #"{"issuer":"\#(issuer)","jwks_uri":"\#(issuer)/keys","token_endpoint":"\#(issuer)/token"}"#
@@ -42,6 +45,22 @@ import TokenVerification
         issuer.isDown.withLock { $0 = false }
         #expect(try await asked(after: 60) == 4)
         #expect(try await asked(after: 3599) == 4)
+    }
+
+    /// An issuer that doesn't answer has 20 s.
+    @Test(.endsHangs) func othersSignInWhileAnIssuerIsAskedAgain() async throws {
+        let (issuer, clock) = (Issuer(), ManualClock.atIssue())
+        let documents = IssuerDocuments(transport: issuer, now: clock.wall)
+        _ = try await documents.document(of: Self.issuer)
+        let (hang, end) = AsyncStream.makeStream(of: Void.self)
+        issuer.hang.withLock { $0 = hang }
+        clock.advance(seconds: 3600)
+        let asking = Task { try await documents.document(of: Self.issuer) }
+        while issuer.asked.withLock({ $0 }) < 2 { await Task.yield() }
+        #expect(try await documents.document(of: Self.issuer).tokenAddress == Self.issuer + "/token")
+        #expect(issuer.asked.withLock { $0 } == 2)
+        end.finish()
+        #expect(try await asking.value.tokenAddress == Self.issuer + "/token")
     }
 
     @Test func anOldDocumentIsOfNoUse() async throws {

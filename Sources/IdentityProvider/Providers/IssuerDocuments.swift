@@ -4,7 +4,8 @@ import TokenVerification
 /// What OpenID Connect issuers say of themselves. It is asked for again after an hour; during an outage, what is known
 /// stays of use for a day, as their keys do.
 ///
-/// Anyone can open the page that needs a document. So an issuer is asked once at a time, for all who wait.
+/// Anyone can open the page that needs a document. So an issuer is asked once at a time, for all who wait. If what it said
+/// before may be used, only the sign-in that asks waits for it.
 actor IssuerDocuments {
     private struct Known {
         var document: DiscoveryDocument
@@ -39,6 +40,8 @@ actor IssuerDocuments {
         if let old {
             let hasFailed = failedAt[issuer].map { isWithin(Self.pause, of: $0) } ?? false
             if hasFailed || isWithin(Self.lifetime, of: old.fetchedAt) { return old.document }
+            // A slow issuer holds up one sign-in, not all.
+            if fetches[issuer] != nil { return old.document }
         }
         let fetch = fetches[issuer] ?? begin(issuer)
         switch await fetch.value {

@@ -26,6 +26,8 @@ struct ServingProgram: Sendable {
         ProcessLimits.openStandardFiles()
         let environment: ServingEnvironment
         do throws(HostError) {
+            ProcessLimits.raiseOpenFiles()
+            try ProcessLimits.requireOpenFiles()
             environment = try ServingEnvironment(request.variables, port: request.port)
         } catch {
             write("\(error)", isOnPlatform: ServingEnvironment.isOnPlatform(request.variables))
@@ -33,7 +35,6 @@ struct ServingProgram: Sendable {
         }
         ProcessLimits.returnFreedMemory()
         ProcessLimits.runInShortTurns()
-        ProcessLimits.raiseOpenFiles()
         let isOnPlatform = environment.isOnPlatform
         let writer =
             isOnPlatform

@@ -28,6 +28,27 @@ package enum ProcessLimits {
         _ = setrlimit(openFiles, &limit)
     }
 
+    /// How many files the process must be able to have open: its own, which are many before the first connection,
+    /// and some connections.
+    private static let fewestFiles = 160
+
+    /// Call once the limit is raised, and before anything needs a file: with too few, event loops end the process,
+    /// and other parts wait for files for ever.
+    ///
+    /// - Throws: an error for the operator if the limit of open files is too low to serve anything.
+    package static func requireOpenFiles() throws(HostError) {
+        var limit = rlimit()
+        guard getrlimit(openFiles, &limit) == 0 else { return }
+        try require(files: Int(clamping: limit.rlim_cur))
+    }
+
+    package static func require(files: Int) throws(HostError) {
+        guard files < fewestFiles else { return }
+        throw HostError(
+            "the system lets this process have \(files) files open at once; \(fewestFiles) are needed at least. "
+                + "Raise the limit, such as with ulimit -n 1024, or LimitNOFILE=1024 in a unit of systemd")
+    }
+
     /// How many connections the process may accept. The system lets it have so many files, of which some are left for the
     /// store, for workers and for what the host connects to: clients could take them all otherwise, and nothing would work
     /// until they left. Call once the limit is raised.

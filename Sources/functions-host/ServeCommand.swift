@@ -57,6 +57,12 @@ struct ServeCommand: AsyncParsableCommand {
             handler.logLevel = level
             return handler
         }
+        do throws(HostError) {
+            try ProcessLimits.requireOpenFiles()
+        } catch {
+            writer.write("functions-host: \(error)\n")
+            throw ExitCode(1)
+        }
         let logger = Logger(label: "host")
         let load = { @Sendable [config, env, data, verbose] in
             var configuration = try HostConfiguration.load(config, environment: env)

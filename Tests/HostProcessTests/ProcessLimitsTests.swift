@@ -24,6 +24,14 @@
             #expect(ProcessLimits.connections(ofFiles: files) == connections)
         }
 
+        @Test func tooFewFilesAreNamedWithWhatIsNeeded() throws {
+            let error = #expect(throws: HostError.self) { try ProcessLimits.require(files: 32) }
+            #expect(error?.description.contains("32 files") == true)
+            #expect(error?.description.contains("160") == true)
+            #expect(throws: Never.self) { try ProcessLimits.require(files: 160) }
+            #expect(throws: Never.self) { try ProcessLimits.require(files: .max) }
+        }
+
         /// Kilobytes of mapped files that are in memory.
         private func fileBytes() throws -> Int {
             let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

@@ -27,4 +27,14 @@ import Testing
         host.process.send(SIGTERM)
         #expect(try await host.process.end() == 0)
     }
+
+    /// It trapped, or waited for a file for ever.
+    @Test func aHostWithTooFewFilesSaysSo() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([.fixture])
+        let host = try HostProcess(directory, openFiles: 32)
+        defer { host.send(SIGKILL) }
+        #expect(try await host.end() == 1)
+        #expect(host.errors.contains("the system lets this process have 32 files open at once; 160 are needed"))
+    }
 }

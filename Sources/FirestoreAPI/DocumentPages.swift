@@ -46,7 +46,7 @@ struct DocumentPages {
             return (page.map { ($0.path, $0) }, next)
         }
         guard listing.order.isEmpty || listing.order == "__name__" || listing.order == "__name__ asc" else {
-            throw .invalidArgument("missing documents have no fields to be ordered by")
+            throw .invalidArgument("with showMissing, documents are listed by their names, ascending; omit orderBy")
         }
         var after: String?
         if !listing.token.isEmpty {

@@ -94,6 +94,20 @@ import Testing
         await store.shutdown()
     }
 
+    /// It has names to be ordered by, but is listed in one order of them only.
+    @Test(arguments: ["n", "__name__ desc"]) func aListingWithMissingDocumentsHasOneOrder(order: String) async throws {
+        let request = FSListDocumentsRequest.with {
+            $0.parent = Self.database.documentsRoot
+            $0.collectionID = "c"
+            $0.showMissing = true
+            $0.orderBy = order
+        }
+        let error = DocumentError.invalidArgument(
+            "with showMissing, documents are listed by their names, ascending; omit orderBy")
+        await #expect(throws: error) { try await calls.list(request, .admin) }
+        await store.shutdown()
+    }
+
     @Test func aPageOfLargeDocumentsIsShorter() async throws {
         var configuration = StoreConfiguration()
         configuration.maxReadBytes = 50_000

@@ -67,15 +67,16 @@ extension DocumentREST {
             if explains?.analyze == false, let explanation = found.explanation {
                 return StreamedAnswer.Elements.none.followed { $0.explainElement(explanation, isAggregation: false) }
             }
-            return StreamedAnswer.Elements(found, in: database)
+            let skipped = search.nearest == nil ? search.query.offset : 0
+            return StreamedAnswer.Elements(found, skipped: skipped, in: database)
         }
     }
 }
 
 extension StreamedAnswer.Elements {
     /// One element per document; without documents, one element that has the read time. The last element also has the
-    /// explanation, if there is one.
-    fileprivate init(_ found: FoundDocuments, in database: DatabaseID) {
+    /// explanation, if there is one, and the first document how many the query's offset has skipped.
+    fileprivate init(_ found: FoundDocuments, skipped: Int, in database: DatabaseID) {
         let count = max(found.documents.count, 1)
         self.init(count: count) { index, text in
             text.raw("{")
@@ -90,6 +91,10 @@ extension StreamedAnswer.Elements {
             }
             text.raw("\"readTime\":")
             text.string(found.readTime.rfc3339)
+            if index == 0, skipped > 0, !found.documents.isEmpty {
+                text.raw(",\"skippedResults\":")
+                text.integer(skipped)
+            }
             text.raw("}")
         }
     }

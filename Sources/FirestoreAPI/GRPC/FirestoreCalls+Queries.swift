@@ -65,6 +65,7 @@ extension FirestoreCalls {
                 var response = index == found.documents.count - 1 ? last : FSRunQueryResponse()
                 response.document = writer.document(document)
                 response.readTime = time
+                if index == 0, nearest == nil { response.skippedResults = Int32(clamping: query.offset) }
                 try await results.send(response)
             }
             if found.documents.isEmpty { try await results.send(last) }

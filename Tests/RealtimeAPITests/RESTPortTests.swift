@@ -233,6 +233,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [("1.0", "HTTP/1.0 200"), ("1.1", "HTTP/1.1 100")])
+    func anAnswerBeforeTheAnswerIsForNewClients(version: String, first: String) async throws {
+        try await TestPort.run { port in
+            let client = try await port.client()
+            try await client.send(
+                "PUT /a.json HTTP/\(version)\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1")
+            #expect(try await client.text(through: "\r\n").hasPrefix(first))
+        }
+    }
+
     @Test func refusedHeadsReachNoDatabase() async throws {
         try await TestPort.run {
             $0.refusal = { _ in .init(status: .misdirectedRequest, message: "not here") }

@@ -179,7 +179,8 @@ final class RESTConnection: ChannelInboundHandler, RemovableChannelHandler {
             state = .discarding
             return refuse(RESTRefusal(.tooMuchToWrite))
         }
-        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+        // HTTP/1.0 has no answer before the answer: its client would take this one for that.
+        if head.version.minor > 0, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             context?.writeAndFlush(
                 wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }

@@ -150,6 +150,19 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [
+        (#"filename="naive.txt"; filename*=UTF-8''na%C3%AFve%20%27a%27.txt"#, "naïve 'a'.txt"),
+        ("filename*=utf-8'en'%E2%82%AC.txt; filename=euro.txt", "€.txt"), ("filename*=UTF-8''a.txt", "a.txt"),
+        // What can't be decoded.
+        ("filename=a.txt; filename*=UTF-8''%C3.txt", "a.txt"), ("filename=a.txt; filename*=ISO-8859-1''%A3", "a.txt"),
+        ("filename=a.txt; filename*=%41", "a.txt"), ("filename*=UTF-8''%C3.txt", "UTF-8''%C3.txt"),
+    ])
+    func namesOfFilesAreDecoded(parameters: String, name: String) async throws {
+        let answer = try await upload(
+            "--x y\nContent-Disposition: form-data; name=f; \(parameters)\n\nv\n--x y--")
+        #expect(answer.text == "f|\(name)||v|1")
+    }
+
     @Test func anEmptyFormHasNoParts() async throws {
         #expect(try await upload("--x y--").text == "")
     }

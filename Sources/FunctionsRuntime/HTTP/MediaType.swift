@@ -1,3 +1,5 @@
+import TextFormats
+
 /// A header's value with parameters: `text/html; charset=utf-8`, `form-data; name="file"` (RFC 9110, 5.6.6).
 struct MediaType {
     /// In lower case.
@@ -23,6 +25,18 @@ struct MediaType {
             parameters[key.trimmed.lowercased(), default: value] = parameters[key.trimmed.lowercased()] ?? value
         }
         self.parameters = parameters
+    }
+
+    /// A parameter's text: that of `NAME*` (RFC 8187), decoded, which clients send for other characters than ASCII's;
+    /// otherwise that of `NAME`.
+    func text(_ name: String) -> String? {
+        let extended = parameters[name + "*"]
+        // Charset, language and percent-encoded text.
+        let parts = extended?.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false) ?? []
+        if parts.count == 3, parts[0].lowercased() == "utf-8", let text = PercentEncoding.decoded(parts[2]) {
+            return text
+        }
+        return parameters[name] ?? extended
     }
 
     private static func token(_ rest: inout Substring.UnicodeScalarView) -> String? {

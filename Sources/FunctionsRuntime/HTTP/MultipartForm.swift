@@ -52,8 +52,8 @@ public struct MultipartForm: AsyncSequence, Sendable {
 public struct MultipartPart: Sendable {
     /// The field's name.
     public let name: String
-    /// The file's name as the client sent it, which may contain slashes: don't use it as a path. Nil for a field that
-    /// isn't a file.
+    /// The file's name as the client sent it, which may contain slashes: don't use it as a path. `filename*` counts
+    /// before `filename`, and is decoded. Nil for a field that isn't a file.
     public let filename: String?
     public let headers: Headers
     let content: ByteBuffer
@@ -101,7 +101,7 @@ private struct MultipartReader {
             let name = disposition.parameters["name"]
         else { throw Self.malformed("a part has no \"Content-Disposition: form-data\" with a name") }
         return MultipartPart(
-            name: name, filename: disposition.parameters["filename"], headers: headers, content: content)
+            name: name, filename: disposition.text("filename"), headers: headers, content: content)
     }
 
     /// What precedes the first delimiter, which may be at the start of the body, is ignored.

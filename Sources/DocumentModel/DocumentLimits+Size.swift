@@ -2,6 +2,22 @@ extension DocumentLimits {
     /// The size of a document name as Firestore counts it: each segment's bytes plus 1, plus 16.
     public static func size(of path: DocumentPath) -> Int { path.string.utf8.count + 1 + 16 }
 
+    /// The size of a write's content.
+    package static func size(of write: Write) -> Int {
+        var size = size(of: write.path)
+        switch write.operation {
+        case .set(let fields), .update(let fields, _): size += Self.size(of: fields)
+        case .delete, .verify: break
+        }
+        for transform in write.transforms {
+            switch transform.operation {
+            case .arrayUnion(let values), .arrayRemove(let values): size += Self.size(of: ["": .array(values)])
+            case .serverTimestamp, .increment, .maximum, .minimum: size += 16
+            }
+        }
+        return size
+    }
+
     /// The size of fields as Firestore counts it: each name's bytes plus 1, and each value.
     public static func size(of fields: [String: Value]) -> Int {
         fields.reduce(0) { $0 + $1.key.utf8.count + 1 + size(of: $1.value) }

@@ -301,21 +301,3 @@ struct WriteComputation {
 extension Write {
     fileprivate var isVerify: Bool { if case .verify = operation { true } else { false } }
 }
-
-extension DocumentLimits {
-    /// The size of a write's content.
-    static func size(of write: Write) -> Int {
-        var size = size(of: write.path)
-        switch write.operation {
-        case .set(let fields), .update(let fields, _): size += Self.size(of: fields)
-        case .delete, .verify: break
-        }
-        for transform in write.transforms {
-            switch transform.operation {
-            case .arrayUnion(let values), .arrayRemove(let values): size += Self.size(of: ["": .array(values)])
-            case .serverTimestamp, .increment, .maximum, .minimum: size += 16
-            }
-        }
-        return size
-    }
-}

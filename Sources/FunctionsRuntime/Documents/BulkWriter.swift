@@ -236,13 +236,13 @@ public actor BulkWriter {
         }
     }
 
+    /// About what a write takes in a request: its content, and the names of what it transforms and masks.
     private static func size(of write: Write) -> Int {
-        let fields: Int
-        switch write.operation {
-        case .set(let values), .update(let values, _): fields = DocumentLimits.size(of: values)
-        case .delete, .verify: fields = 0
+        var size = DocumentLimits.size(of: write) + 64 * write.transforms.count
+        if case .update(_, let mask) = write.operation {
+            for field in mask { size += field.segments.reduce(0) { $0 + $1.utf8.count + 1 } }
         }
-        return DocumentLimits.size(of: write.path) + fields + 64 * write.transforms.count
+        return size
     }
 }
 

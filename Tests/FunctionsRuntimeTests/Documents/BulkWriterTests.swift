@@ -51,6 +51,21 @@ struct BulkWriterTests {
         }
     }
 
+    /// Otherwise hundreds of large writes would be in memory at once, and sent again and again in smaller parts.
+    @Test(arguments: [false, true]) func batchesAreBoundedByTheirSize(isTransformed: Bool) async throws {
+        let transport = ScriptedTransport(
+            [8, 8, 4].map { .written(Array(repeating: Self.written, count: $0)) })
+        let firestore = Firestore(transport: transport)
+        let writer = BulkWriter(firestore: firestore) { _ in }
+        let text = String(repeating: "x", count: 1_000_000)
+        for id in 0..<20 {
+            let value: Any? = isTransformed ? FieldValue.arrayUnion([text]) : text
+            try await writer.setData(["t": value], forDocument: firestore.document("c/\(id)"))
+        }
+        #expect(await writer.close().isEmpty)
+        #expect(Self.sent(transport).map(\.count) == [8, 8, 4])
+    }
+
     /// As where a value is nested too deeply for the link, which fails the request that it is in.
     @Test func aWriteThatCanNotBeSentFailsAlone() async throws {
         let invalid = DocumentError(.invalidArgument, "n: too deep")

@@ -503,6 +503,24 @@ import Testing
         _ = try? channel.finish()
     }
 
+    /// GOAWAY for what may still come, and before the end for what has come (RFC 9113, section 6.8).
+    @Test func aConnectionThatEndsNamesItsLastStream() throws {
+        let channel = try connection()
+        try channel.writeInbound(
+            headers(
+                [
+                    ":method": "POST", ":scheme": "http", ":path": "/google.firestore.v1.Firestore/Commit",
+                    ":authority": "h", "content-type": "application/grpc",
+                ], isWhole: false))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(channel.isActive)
+        #expect(try sentFrames(channel).filter { $0.type == 7 }.map(\.content) == [[127, 255, 255, 255, 0, 0, 0, 0]])
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(try sentFrames(channel).filter { $0.type == 7 }.map(\.content) == [[0, 0, 0, 1, 0, 0, 0, 0]])
+        #expect(!channel.isActive)
+        _ = try? channel.finish()
+    }
+
     /// It has 64 KiB until its host says otherwise: large writes over a long way would take minutes.
     @Test func aConnectionHasTheWindowOfACall() throws {
         let channel = try connection()

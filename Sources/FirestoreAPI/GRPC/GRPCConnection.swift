@@ -70,6 +70,8 @@ package struct GRPCConnection: Sendable {
         private(set) var streams: [ObjectIdentifier: (call: GRPCCallHandler, output: StreamOutput)] = [:]
         /// When the last stream ended.
         private(set) var ended = NIODeadline.now()
+        /// The highest stream that has begun.
+        private(set) var lastStream = HTTP2StreamID.rootStream
         private var pace = ClientPace()
 
         /// Whether NIO has said with GOAWAY that an error of the connection has happened.
@@ -100,6 +102,9 @@ package struct GRPCConnection: Sendable {
         }
 
         func began(_ stream: any Channel, _ call: GRPCCallHandler, _ output: StreamOutput) {
+            if let id = try? stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID) {
+                lastStream = max(lastStream, id)
+            }
             streams[ObjectIdentifier(output)] = (call, output)
             stream.closeFuture.assumeIsolated().whenComplete { _ in
                 self.streams[ObjectIdentifier(output)] = nil
@@ -179,13 +184,22 @@ package struct GRPCConnection: Sendable {
             }
         }
 
-        /// Tells the client to open another connection, and closes this one soon.
+        /// Tells the client to open another connection, and closes this one soon. NIO refuses the streams that the
+        /// client begins meanwhile. Those that come too late for that are above the last one that was served, so that
+        /// the client may send them again (RFC 9113, section 6.8).
         private func end(_ context: ChannelHandlerContext) {
+            sendGoAway(.maxID, context)
+            context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+                guard context.channel.isActive else { return }
+                self.sendGoAway(self.activity.lastStream, context)
+                context.close(promise: nil)
+            }
+        }
+
+        private func sendGoAway(_ lastStream: HTTP2StreamID, _ context: ChannelHandlerContext) {
             let frame = HTTP2Frame(
-                streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
+                streamID: .rootStream, payload: .goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil))
             context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
-            let channel = context.channel
-            context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
         }
 
         func channelInactive(context: ChannelHandlerContext) {

@@ -254,6 +254,46 @@ struct WriteTests {
         }
     }
 
+    /// Whether or not the documents exist, as on Firestore and its emulator.
+    @Test func preconditionsThatContradictEachOtherAreInvalid() async throws {
+        try await withStore { test in
+            let time = try await test.set("a/there", [:]).commitTime
+            func writes(_ path: String, _ preconditions: [Write.Precondition?]) throws -> [Write] {
+                let path = try DocumentPath(path)
+                return preconditions.map { Write(path: path, operation: .set([:]), precondition: $0) }
+            }
+            let old = Write.Precondition.updateTime(Timestamp(microseconds: 1))
+            for path in ["a/there", "a/gone"] {
+                for preconditions in [
+                    [.exists(true), .exists(false)], [.exists(false), .exists(false)], [nil, .exists(false)],
+                    [nil, .updateTime(time)], [.exists(true), .updateTime(time)], [.updateTime(time), old],
+                ] as [[Write.Precondition?]] {
+                    let all = try writes("a/missing", [.exists(true)]) + writes(path, preconditions)
+                    #expect(await refusal { try await test.commit(all) }?.code == .invalidArgument, "\(all)")
+                }
+                let stale = try writes(path, [old, old])
+                #expect(await refusal { try await test.commit(stale) }?.code == .failedPrecondition)
+            }
+        }
+    }
+
+    @Test func severalWritesMayRequireTheSameUpdateTime() async throws {
+        try await withStore { test in
+            let time = try await test.set("a/b", [:]).commitTime
+            let path = try DocumentPath("a/b")
+            let preconditions: [(field: String, precondition: Write.Precondition)] = [
+                ("x", .updateTime(time)), ("y", .updateTime(time)), ("z", .exists(true)),
+            ]
+            let writes = try preconditions.map { next in
+                Write(
+                    path: path, operation: .update([next.field: .null], mask: [try FieldPath(next.field)]),
+                    precondition: next.precondition)
+            }
+            try await test.commit(writes)
+            #expect(try await test.get("a/b")?.fields == ["x": .null, "y": .null, "z": .null])
+        }
+    }
+
     @Test func limitsAreRefused() async throws {
         try await withStore { test in
             let path = try DocumentPath("a/b")

@@ -54,6 +54,9 @@ struct WriteComputation {
     private var repeated: RepeatedWork
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
+    /// Why no state of the documents would make the commit succeed, which counts before any other refusal, as on
+    /// Firestore.
+    private var contradiction: DocumentError?
 
     /// - Parameters:
     ///   - time: the commit's time, and in milliseconds that of its server timestamps.
@@ -89,7 +92,7 @@ struct WriteComputation {
         try decide(meter)
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
         // and limits.
-        if let refusal { throw refusal }
+        if let refusal = contradiction ?? refusal { throw refusal }
         // A write that changes nothing keeps the time of the last change.
         for state in states where state.before?.updateTime != state.after?.updateTime {
             outcome.add(
@@ -156,8 +159,10 @@ struct WriteComputation {
         if isRepeated { repeatedPositions.insert(position) }
         let current = states[position].after
         try checkVerify(write, states[position])
-        note { () throws(DocumentError) in
-            try Self.check(write.precondition, of: path, current, isRepeated: isRepeated)
+        if isRepeated {
+            contradiction = contradiction ?? Self.contradiction(of: write.precondition, to: states[position])
+        } else {
+            note { () throws(DocumentError) in try Self.check(write.precondition, of: path, current) }
         }
         var fields: [String: Value]
         switch write.operation {
@@ -266,15 +271,31 @@ struct WriteComputation {
         }
     }
 
-    private static func check(
-        _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?, isRepeated: Bool
-    ) throws(DocumentError) {
-        // As on Firestore: no other state of the document would make such a commit succeed.
-        if isRepeated, case .exists(let exists)? = precondition, exists != (current != nil) {
-            throw .invalidArgument(
-                "a write of \"\(path)\" requires that it \(exists ? "exists" : "doesn't exist"), and an earlier one in the "
-                    + "same request \(exists ? "deletes" : "writes") it")
+    /// What a write requires that an earlier one of the same document has made impossible, as on Firestore.
+    private static func contradiction(of precondition: Write.Precondition?, to state: State) -> DocumentError? {
+        switch precondition {
+        case nil: return nil
+        case .exists(let exists):
+            guard exists != (state.after != nil) else { return nil }
+            return .invalidArgument(
+                "a write of \"\(state.path)\" requires that it \(exists ? "exists" : "doesn't exist"), and an earlier "
+                    + "one in the same request \(exists ? "deletes" : "writes") it")
+        case .updateTime(let expected):
+            // It is that of the document before all writes, which the first one has checked.
+            if state.after != nil, case .updateTime(let first)? = state.precondition,
+                first.truncatedToMicroseconds == expected.truncatedToMicroseconds
+            {
+                return nil
+            }
+            return .invalidArgument(
+                "a write of \"\(state.path)\" requires an update time, and the first one in the same request doesn't "
+                    + "require the same, or an earlier one deletes it")
         }
+    }
+
+    private static func check(
+        _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?
+    ) throws(DocumentError) {
         switch precondition {
         case nil: return
         case .exists(true):

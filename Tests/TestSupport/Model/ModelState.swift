@@ -19,12 +19,14 @@ package struct ModelState: Hashable, Sendable {
         var outcome = Outcome(state: self)
         var transforms: [DocumentPath: Int] = [:]
         var verified: [DocumentPath: Bool] = [:]
+        var firsts: [DocumentPath: Write] = [:]
         for write in writes {
             let isVerify = write.operation == .verify
             if isVerify && write.precondition == nil || verified[write.path] == !isVerify {
                 outcome.refusals.insert(.invalidArgument)
             }
-            let isRepeated = verified[write.path] != nil
+            let first = firsts[write.path]
+            if first == nil { firsts[write.path] = write }
             verified[write.path] = isVerify
             let fields = write.transforms.map(\.field.segments)
             if fields.contains(where: { field in fields.contains { $0.count < field.count && field.starts(with: $0) } })
@@ -33,7 +35,7 @@ package struct ModelState: Hashable, Sendable {
             }
             transforms[write.path, default: 0] += write.transforms.count
             if transforms[write.path, default: 0] > 500 { outcome.refusals.insert(.invalidArgument) }
-            apply(write, at: time, isRepeated: isRepeated, to: &outcome)
+            apply(write, at: time, after: first, to: &outcome)
         }
         // Writes that together leave a document as it was change nothing.
         for (index, write) in writes.enumerated() {
@@ -54,15 +56,21 @@ package struct ModelState: Hashable, Sendable {
         }.sorted { ModelOrder.compare($0.path, $1.path) < 0 }
     }
 
-    /// - Parameter isRepeated: whether an earlier write of the same commit is of this document: then no other state would meet a
-    ///   precondition that it doesn't.
-    private func apply(_ write: Write, at time: Timestamp, isRepeated: Bool, to outcome: inout Outcome) {
+    /// - Parameter first: the first write of the same commit that is of this document, if this is another one: then no
+    ///   other state would meet a precondition that it doesn't.
+    private func apply(_ write: Write, at time: Timestamp, after first: Write?, to outcome: inout Outcome) {
+        let isRepeated = first != nil
         let current = outcome.state.documents[write.path]
         switch write.precondition {
         case nil: break
         case .exists(true): if current == nil { outcome.refusals.insert(isRepeated ? .invalidArgument : .notFound) }
         case .exists(false):
             if current != nil { outcome.refusals.insert(isRepeated ? .invalidArgument : .alreadyExists) }
+        case .updateTime where isRepeated:
+            // The update time is that before all writes.
+            if current == nil || write.precondition != first?.precondition {
+                outcome.refusals.insert(.invalidArgument)
+            }
         case .updateTime(let expected):
             if current?.updateTime != expected { outcome.refusals.insert(.failedPrecondition) }
         }

@@ -205,27 +205,36 @@ struct RetryTests {
 
     /// SDKs roll back after a commit that failed: an error of the rollback would hide the commit's.
     @Test func aRollbackSucceedsHoweverTheTransactionHasEnded() async throws {
-        try await withStore { test in
-            try await test.set(path.string, ["n": .integer(0)])
-            let committed = try await test.begin()
-            try await test.commit([write(1)], in: committed)
-            let aborted = try await loser(test)
-            let refused = try await test.begin()
-            let creation = Write(path: path, operation: .set([:]), precondition: .exists(false))
-            #expect(await refusal { try await test.commit([creation], in: refused) }?.code == .alreadyExists)
-            let rolledBack = try await test.begin()
-            #expect(try await test.store.rollback(rolledBack) == .rolledBack)
-            let expired = try await test.begin()
-            test.clock.advance(seconds: 61)
-            for id in [committed, aborted, refused, rolledBack, expired] {
-                for _ in 0..<2 { #expect(try await test.store.rollback(id) == .rolledBack) }
-            }
-            let unknown = await refusal { _ = try await test.store.rollback(TransactionID(rawValue: 1)) }
-            #expect(unknown?.code == .invalidArgument)
-            let others = await refusal {
-                _ = try await test.store.rollback(committed, in: OperationContext(owner: 7))
-            }
-            #expect(others?.code == .invalidArgument)
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let committed = try await test.begin()
+        try await test.commit([write(1)], in: committed)
+        let aborted = try await loser(test)
+        let refused = try await test.begin()
+        #expect(await creationError(test, in: refused)?.code == .alreadyExists)
+        let rolledBack = try await test.begin()
+        #expect(await rollbackError(test, rolledBack) == nil)
+        let expired = try await test.begin()
+        test.clock.advance(seconds: 61)
+        for id in [committed, aborted, refused, rolledBack, expired] {
+            for _ in 0..<2 { #expect(await rollbackError(test, id) == nil) }
+        }
+        #expect(await rollbackError(test, TransactionID(rawValue: 1))?.code == .invalidArgument)
+        #expect(await rollbackError(test, committed, OperationContext(owner: 7))?.code == .invalidArgument)
+        await test.store.shutdown()
+    }
+
+    private func creationError(_ test: TestStore, in id: TransactionID) async -> DocumentError? {
+        let creation = Write(path: path, operation: .set([:]), precondition: .exists(false))
+        return await refusal { try await test.commit([creation], in: id) }
+    }
+
+    private func rollbackError(
+        _ test: TestStore, _ id: TransactionID, _ context: OperationContext = OperationContext()
+    ) async -> DocumentError? {
+        await refusal {
+            let answer = try await test.store.rollback(id, in: context)
+            #expect(answer == .rolledBack)
         }
     }
 

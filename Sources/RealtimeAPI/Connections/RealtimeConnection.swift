@@ -16,6 +16,7 @@ final class RealtimeConnection: @unchecked Sendable {
     private var session: RealtimeSession
     private let outgoing: OutgoingMessages
     private var listens: [RealtimeSession.ListenID: any RealtimeListening] = [:]
+    private var starts = ListenStarts()
     private var reads = ReadsInProgress()
     private var tokenEnd: Scheduled<Void>?
     private var appTokenEnd: Scheduled<Void>?
@@ -130,6 +131,15 @@ final class RealtimeConnection: @unchecked Sendable {
     var isOverfull: Bool { session.isOverfull }
 
     func received(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
+        guard starts.keep(event, of: id) else { return handle(event, of: id) }
+        if starts.isFull { handle(starts.removeAll()) }
+    }
+
+    private func handle(_ events: [ListenStarts.Event]) {
+        for (id, event) in events { handle(event, of: id) }
+    }
+
+    private func handle(_ event: RealtimeListenEvent, of id: RealtimeSession.ListenID) {
         if case .push(let push) = event {
             guard let tag = session.tag(ofPushesTo: id) else { return }
             if reads.note(push, of: id, tag: tag), !hold() { return breakOff() }
@@ -138,6 +148,7 @@ final class RealtimeConnection: @unchecked Sendable {
         story.received(event, of: id)
         if case .ended = event { removeListen(id) }
         perform(session.received(event, of: id))
+        handle(starts.remove(id))
     }
 
     // MARK: Actions
@@ -146,6 +157,7 @@ final class RealtimeConnection: @unchecked Sendable {
         // Values that follow one another undo the same pushes.
         var answered: [RealtimeSession.OperationID] = []
         var cancelled: [any RealtimeListening] = []
+        var kept: [ListenStarts.Event] = []
         for action in actions {
             if case .sendValue = action {} else { sendPushesAgain(after: &answered) }
             switch action {
@@ -170,6 +182,7 @@ final class RealtimeConnection: @unchecked Sendable {
             case .listen(let id, let key, let known, let principal): listen(id, key, known, principal)
             case .cancel(let id):
                 story.listenEnded(id)
+                kept += starts.remove(id)
                 guard let listen = removeListen(id) else { break }
                 if actions.count > Self.fewActions { cancelled.append(listen) } else { listen.cancel() }
             case .authorize(let id, let listens, let principal): authorize(id, listens, principal)
@@ -187,6 +200,7 @@ final class RealtimeConnection: @unchecked Sendable {
         }
         sendPushesAgain(after: &answered)
         pump()
+        handle(kept)
     }
 
     /// With more, thousands of listens may end, for which the loop's other connections would wait.
@@ -299,6 +313,7 @@ final class RealtimeConnection: @unchecked Sendable {
         _ id: RealtimeSession.ListenID, _ key: ListenKey, _ known: RealtimeListen.Known?, _ principal: RealtimePrincipal
     ) {
         story.listens(id, to: key)
+        starts.append(id)
         let listen = RealtimeListen(key.path, query: key.query, known: known, form: .export, countsUnits: true)
         listens[id] = database.listen(listen, as: principal, for: client, to: SessionListener(self, id))
         loop.counted.listens += 1

@@ -29,6 +29,11 @@ final class SlowDatabase: RealtimeDatabase {
         for listener in listeners.withLock({ $0 }) { listener.receive(event) }
     }
 
+    /// - Parameter number: counts from zero, in the order of the listens.
+    func notifyListener(_ number: Int, _ event: RealtimeListenEvent) {
+        listeners.withLock { $0[number] }.receive(event)
+    }
+
     var listenCount: Int { listeners.withLock { $0.count } }
 
     func answerWrite() { writes.withLock { $0.removeFirst() }(.success(RealtimeWritten())) }

@@ -87,13 +87,11 @@ enum OracleValues {
                 differs: differs)
         }
         let isNaN = id == "nan"
-        // The emulator cuts what is finer than a microsecond in lists of operands only. Nothing documents it.
-        let isCut = id == "timeCut" ? "an operand finer than what is stored equals nothing that is" : nil
         let notNaN = isNaN ? "NaN is not NaN to the emulator; the SDKs and IS_NOT_NAN have it the other way" : nil
         let two = Words.integer(2)
         return comparisons.map { find($0, value, differs: $0 == "NOT_EQUAL" ? notNaN : nil) } + [
-            find("IN", Words.array(value, two), differs: isCut),
-            find("NOT_IN", Words.array(value, two), differs: isCut ?? notNaN),
+            find("IN", Words.array(value, two)),
+            find("NOT_IN", Words.array(value, two), differs: notNaN),
             find("ARRAY_CONTAINS", value), find("ARRAY_CONTAINS_ANY", Words.array(value, two)),
             OracleCase(
                 "from \(id)",

@@ -319,6 +319,20 @@ struct DatabaseTests {
         #expect(try await room.data() == player)
     }
 
+    @Test(.endsHangs) func whatIsNoEnumMayHaveNothingButAnEmptyList() async throws {
+        struct Basket: Encodable {
+            enum CodingKeys: CodingKey { case items }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                _ = container.nestedUnkeyedContainer(forKey: .items)
+            }
+        }
+        let room = try FunctionsTester(Chat()).database.reference(withPath: "room")
+        try await room.setValue(from: Basket())
+        #expect(try await room.getData().exists() == false)
+    }
+
     @Test(.endsHangs) func keysAreDistinguishedByTheirBytes() async throws {
         let tester = try FunctionsTester(Chat())
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")

@@ -54,7 +54,7 @@ final class NodeEncoder: Encoder {
     func encodeRoot(_ value: some Encodable) throws -> EncodedNode {
         if let node = try known(value, key: nil) { return node }
         try value.encode(to: self)
-        guard let node = try finish() else {
+        guard let node = try finish(value) else {
             throw invalid(value, "\(type(of: value)) encoded nothing", key: nil)
         }
         return node
@@ -65,7 +65,7 @@ final class NodeEncoder: Encoder {
         if let node = try known(value, key: key) { return node }
         let child = NodeEncoder(below: self, key: key)
         try value.encode(to: child)
-        return try child.finish()
+        return try child.finish(value)
     }
 
     /// Encodes a value that is the only content; nil if it encoded nothing.
@@ -73,7 +73,7 @@ final class NodeEncoder: Encoder {
         if let node = try known(value, key: nil) { return node }
         let stand = NodeEncoder(standingFor: self)
         try value.encode(to: stand)
-        return try stand.finish()
+        return try stand.finish(value)
     }
 
     private func known<T: Encodable>(_ value: T, key: (any CodingKey)?) throws -> EncodedNode? {
@@ -98,7 +98,9 @@ final class NodeEncoder: Encoder {
     }
 
     /// The encoded node; nil if nothing was encoded.
-    private func finish() throws -> EncodedNode? {
+    ///
+    /// - Parameter value: what was encoded; nil for a nested container or a superclass.
+    private func finish(_ value: (any Encodable)? = nil) throws -> EncodedNode? {
         switch state {
         case .nothing: return nil
         case .single(let node): return node
@@ -108,7 +110,9 @@ final class NodeEncoder: Encoder {
         case .map:
             for (position, encoder) in deferred {
                 let node = try encoder.finish() ?? .map(KeyedList())
-                if form == .realtime, fields.count == 1, node.isNothing {
+                if form == .realtime, fields.count == 1, node.isNothing, let value,
+                    Mirror(reflecting: value).displayStyle == .enum
+                {
                     throw invalid(self, Self.lostCase, key: encoder.key)
                 }
                 fields[position: position] = node

@@ -46,6 +46,8 @@ struct RetryTickets: Sendable {
         return remove(found.transaction)
     }
 
+    func contains(_ id: TransactionID, owner: UInt64?) -> Bool { find(id, owner: owner) != nil }
+
     private func find(_ id: TransactionID, owner: UInt64?) -> RetryTicket? {
         guard let ticket = tickets[id] ?? aliases[id].flatMap({ tickets[$0] }), ticket.owner == owner else {
             return nil

@@ -174,7 +174,10 @@ struct TransactionTable: Sendable {
             return transaction
         } catch {
             // Among these are transactions that have expired just now.
-            guard ended.contains(id, owner: owner) || endedOfClients.contains(id, owner: owner) else { throw error }
+            let hasEnded =
+                ended.contains(id, owner: owner) || endedOfClients.contains(id, owner: owner)
+                || tickets.contains(id, owner: owner)
+            guard hasEnded else { throw error }
             return nil
         }
     }

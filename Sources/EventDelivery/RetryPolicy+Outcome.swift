@@ -13,11 +13,11 @@ extension RetryPolicy {
     package func outcome(
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {
-        // Times of a clock that was ahead would prolong the retries.
+        // A time that is still to come is that of a clock that was ahead, and would prolong the retries.
         let firstAttempt = min(delivery.firstAttempt ?? began, began)
+        let event = delivery.ageStart <= began ? delivery.ageStart : firstAttempt
         let verdict = verdict(
-            afterFailures: delivery.failedAttempts + 1, event: min(delivery.ageStart, firstAttempt),
-            firstAttempt: firstAttempt, now: now)
+            afterFailures: delivery.failedAttempts + 1, event: event, firstAttempt: firstAttempt, now: now)
         return switch verdict {
         case .retry(let due): .retry(at: due, failure)
         case .dead: .dead(failure)

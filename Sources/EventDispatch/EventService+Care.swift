@@ -52,12 +52,13 @@ extension EventService {
         }
         for (name, queue) in unchecked {
             do throws(DocumentError) {
-                let latest = now.after(seconds: queue.longestPause)
+                // Some may have been written under the longer pauses of an earlier release.
+                let latest = now.after(seconds: max(queue.longestPause, 3600))
                 let count = try await store.outbox.makeDue(name, notAfter: latest)
                 _ = state.withLock { $0.checked.insert(name) }
                 guard count > 0 else { continue }
                 parts.logger.warning(
-                    "deliveries were due too late, because the clock was set back; their times are corrected",
+                    "deliveries were due later than retries can be, as after the clock was set back; they are due now",
                     metadata: ["function": "\(name)", "deliveries": "\(count)"])
             } catch {
                 logUnreadable(error, of: name)

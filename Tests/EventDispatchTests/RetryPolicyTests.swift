@@ -81,6 +81,18 @@ import Testing
         #expect(attempts(of: policy) == (due, true))
     }
 
+    /// As on a machine without a battery for its clock, at the first attempt after it has booted.
+    @Test func aClockThatWasBehindEndsNoRetries() {
+        let policy = RetryPolicy(.event(.init(eventType: "t", retry: .init(maxAgeSeconds: 100))))
+        var delivery = Delivery(
+            id: DeliveryID(event: EventID(version: start.microseconds, ordinal: 0), function: "f"),
+            state: .pending(due: start))
+        delivery.firstAttempt = start.after(seconds: -86_400)
+        #expect(
+            policy.outcome(of: delivery, .broken, began: start, now: start)
+                == .retry(at: start.after(seconds: 10), .broken))
+    }
+
     /// The event happened while the clock was ahead, and its first attempt began then or after the clock was set back.
     @Test(arguments: [0.0, 86_400]) func aClockThatWasAheadProlongsNoRetries(first: Double) {
         let ahead = start.after(seconds: 86_400)

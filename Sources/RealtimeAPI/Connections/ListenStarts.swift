@@ -13,8 +13,9 @@ struct ListenStarts {
     private var kept: [ListenID: [RealtimeListenEvent]] = [:]
     private var keptPushes = 0
 
-    /// With more, all goes out before its turn: a client isn't cut off for a slow read.
-    private static let maxKeptPushes = 1_000
+    /// With more, all goes out before its turn: one slow read must neither take memory nor get the client cut off for
+    /// pushes that come together.
+    static let maxKeptPushes = 64
 
     /// Whether too much is kept.
     var isFull: Bool { keptPushes >= Self.maxKeptPushes }

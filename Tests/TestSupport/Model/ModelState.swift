@@ -59,7 +59,9 @@ package struct ModelState: Hashable, Sendable {
     /// - Parameter first: the first write of the same commit that is of this document, if this is another one: then no
     ///   other state would meet a precondition that it doesn't.
     private func apply(_ write: Write, at time: Timestamp, after first: Write?, to outcome: inout Outcome) {
-        let isRepeated = first != nil
+        // A verify changes nothing: another one of the same document is of the stored state, too.
+        let isVerify = if case .verify = write.operation { true } else { false }
+        let isRepeated = first != nil && !isVerify
         let current = outcome.state.documents[write.path]
         switch write.precondition {
         case nil: break
